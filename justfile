@@ -12,35 +12,16 @@ default:
     @{{ just_executable() }} --list --unsorted
 
 # What CI runs: every promise, the dear ones by a chosen half (docs/building.md says which, and why); says at the end which step failed and what each took
-check: (steps "fmt-check tidy packaging licences models test-linted crash-quick postgres-quick e2e page conformance hosts-quick")
+check:
+    scripts/steps "fmt-check tidy packaging licences models test-linted crash-quick postgres-quick" "page" "e2e conformance hosts-quick"
 
 # Runs the whole of what `check` samples: all hosts, PostgreSQL 18 with row security, damages and crashes; takes two hours
-check-all: (steps "fmt-check tidy packaging deny clippy models test-all doc crash postgres e2e page conformance hosts")
+check-all:
+    scripts/steps "fmt-check tidy packaging deny clippy models test-all doc crash postgres e2e page conformance hosts"
 
 # Formats, lints and tests what changed since main, in minutes; an argument names another commit
 quick *arguments:
     scripts/quick {{ arguments }}
-
-[private]
-steps names:
-    #!/usr/bin/env bash
-    set -uo pipefail
-    passed=0 failed=() timings=()
-    TIMEFORMAT='%R %U %S'
-    for step in {{ names }}; do
-        echo "== $step"
-        exec 3>&1 4>&2
-        taken=$({ time {{ just_executable() }} "$step" 1>&3 2>&4; } 2>&1) && outcome=ok || outcome=FAILED
-        exec 3>&- 4>&-
-        if [ "$outcome" = ok ]; then passed=$((passed + 1)); else failed+=("$step"); fi
-        taken=$(awk '{ printf "%.0f s, %.0f s of processor time", $1, $2 + $3 }' <<<"$taken")
-        timings+=("== $step: $outcome, $taken")
-        echo "${timings[-1]}"
-    done
-    echo "== summary"
-    printf '%s\n' "${timings[@]}"
-    echo "steps: $passed passed, ${#failed[@]} failed"
-    [ "${#failed[@]}" = 0 ]
 
 # Formats the code
 fmt:
@@ -127,9 +108,18 @@ environment:
 e2e *files: environment programs
     tests/e2e/run {{ files }}
 
-# Drives the page in Chromium; LOCI_BLESS=1 takes the pictures of docs/page.md again
+# Drives the page in Chromium
 page: environment programs
     python -m unittest discover --start-directory tests/page --verbose
+
+# Takes the pictures of README and of docs/page.md again, from the product in Chromium; look at them before you commit
+pictures: environment programs
+    LOCI_BLESS=1 python -m unittest discover --start-directory tests/page --pattern 'test_pictures*.py' --verbose
+
+# Builds the book of docs into target/book, and its charts; a warning or a link to nothing is an error. Installs mdBook into target/tools
+docs:
+    scripts/charts
+    scripts/book
 
 # Runs the official MCP conformance suite against the fixture build and the product
 conformance: environment programs
@@ -142,6 +132,18 @@ hosts: environment programs
 # The same for half of them, with fewer sessions; arguments, such as `--client codex`, go to tests/hosts/run.py
 hosts-quick *arguments: environment programs
     python tests/hosts/run.py {{ arguments }}
+
+# Runs two public harnesses of agent memory over MCP (docs/retrieval.md says what their scores cannot tell); arguments are `memtrust` or `benchd`
+harnesses *names: environment programs
+    python tests/harnesses/run.py {{ names }}
+
+# Lets other memory systems, as pinned, read what `loci export --format` writes for them; arguments are their names
+peers *names: environment programs
+    python tests/peers/run.py {{ names }}
+
+# Compares the tool sets `reference` and `anthropic` with their originals: the reference server's own suite, and the helpers of Anthropic's SDKs; arguments are the names
+originals *names: environment programs
+    python tests/originals/run.py {{ names }}
 
 # Makes the models of the catalogue out of packages of PyPI, in target/models, where the tests find them
 models: environment

@@ -291,6 +291,10 @@ class Transport(AsyncTestCase):
                 (["--no-auth"], {"LOCI_TRUSTED_PROXIES": "10.0.0.0/8"}, "trusted_proxies"),
                 (["--no-auth"], {"LOCI_ALLOWED_ORIGINS": "https://page.example"}, "allowed_origins"),
                 ([], {"LOCI_OIDC_AUDIENCE": "https://memory.example"}, "oidc.issuer"),
+                (["--oauth", "--no-auth"], {}, "--oauth asks people to sign in"),
+                (["--oauth"], {"LOCI_OIDC_ISSUER": "https://issuer.example"}, "without a provider of identities"),
+                (["--oauth", "--public-url", "http://memory.example"], {}, "public URL with `https://`"),
+                (["--oauth", "--bind", "0.0.0.0:0"], {}, "--oauth needs encryption"),
             ]
             for arguments, variables, expected in rows:
                 with self.subTest(expected):

@@ -15,7 +15,6 @@ import shutil
 import subprocess
 import sys
 import time
-import venv
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -83,9 +82,10 @@ def from_npm(folder, packages):
         raise Unavailable(" ".join(failed)[:REASON_MAX])
 
 
-def from_pypi(folder, packages):
+def from_pypi(folder, packages, python=sys.executable):
     # The pip that is here installs into the new environment, which then needs none of its own.
-    venv.create(folder, symlinks=True)
+    if failed := command([python, "-m", "venv", "--symlinks", "--without-pip", str(folder)]):
+        raise Unavailable(failed[-1][:REASON_MAX])
     pip = [sys.executable, "-m", "pip", "--python", str(folder / "bin" / "python")]
     # Python compiles what is used at its first use, which is a small part of most clients.
     quiet = ["--quiet", "--disable-pip-version-check", "--no-input", "--no-compile", "--retries", "1"]

@@ -36,12 +36,74 @@ import image  # noqa: E402
 import listings  # noqa: E402
 
 
-def recipes():
-    path = str(ROOT / "packaging/build")
-    loader = importlib.machinery.SourceFileLoader("build", path)
-    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("build", loader))
+def recipes(name="build"):
+    path = str(ROOT / "packaging" / name)
+    loader = importlib.machinery.SourceFileLoader(name, path)
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(name, loader))
     loader.exec_module(module)
     return module
+
+
+class Models(unittest.TestCase):
+    """The packages of a model put its files where `loci model install` looks (commands/model/places.rs)."""
+
+    NAME = "multilingual-e5-small"
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.out = pathlib.Path(folder.name)
+        self.recipe = recipes("model")
+        self.known = self.recipe.model(self.NAME)
+        self.files = {"model.onnx": b"a graph", "tokenizer.json": b"{}", "LICENSE": b"as you like"}
+
+    def make(self, kind):
+        getattr(self.recipe, kind)(self.recipe.facts(), self.NAME, self.known, self.files, self.out)
+        (path,) = self.out.iterdir()
+        return path
+
+    def test_what_the_catalogue_says_is_read(self):
+        self.assertEqual(self.known["licence"], "MIT")
+        self.assertEqual(set(self.known["sums"]), {"model.onnx", "tokenizer.json"})
+        with self.assertRaisesRegex(SystemExit, "the catalogue has no model bge"):
+            self.recipe.model("bge")
+
+    def test_a_wheel_has_the_files_beside_the_program_of_its_environment(self):
+        with zipfile.ZipFile(self.make("wheel")) as wheel:
+            data = [name for name in wheel.namelist() if ".data/" in name]
+            places = [name.partition(".data/data/")[2] for name in data]
+            self.assertEqual(
+                places, [f"share/loci/models/{self.NAME}/{file}" for file in ("model.onnx", "tokenizer.json")]
+            )
+            (record,) = [name for name in wheel.namelist() if name.endswith("/RECORD")]
+            recorded = [line.split(",")[0] for line in wheel.read(record).decode().splitlines()]
+            self.assertEqual(sorted(recorded), sorted(wheel.namelist()))
+
+    def test_a_package_of_npm_lies_beside_that_of_the_program(self):
+        path = self.make("npm")
+        with tarfile.open(path) as packed:
+            manifest = json.load(packed.extractfile("package/package.json"))
+            self.assertEqual(packed.extractfile("package/model.onnx").read(), b"a graph")
+        self.assertEqual(manifest["name"], f"loci-memory-model-{self.NAME}")
+
+    @unittest.skipUnless(shutil.which("dpkg-deb"), "needs dpkg-deb")
+    def test_the_debian_package_has_them_in_share(self):
+        listed = subprocess.run(["dpkg-deb", "-c", self.make("debian")], check=True, capture_output=True, text=True)
+        self.assertIn(f"./usr/share/loci/models/{self.NAME}/model.onnx", listed.stdout)
+
+    def test_the_archive_has_the_name_that_is_asked_for(self):
+        self.recipe.archive(self.NAME, self.files, self.out)
+        with zipfile.ZipFile(self.out / f"loci-model-{self.NAME}.zip") as archive:
+            self.assertIn(f"{self.NAME}/model.onnx", archive.namelist())
+
+    def test_other_files_than_those_of_the_catalogue_are_refused(self):
+        for file, content in self.files.items():
+            (self.out / file).write_bytes(content)
+        with self.assertRaisesRegex(SystemExit, "has the SHA-256"):
+            self.recipe.content_of(self.NAME, self.known, self.out)
+        (self.out / "LICENSE").unlink()
+        with self.assertRaisesRegex(SystemExit, "holds no LICENSE"):
+            self.recipe.content_of(self.NAME, self.known, self.out)
 
 
 class Recipes(unittest.TestCase):

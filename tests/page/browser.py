@@ -24,7 +24,8 @@ from support import LOCI, Server, environment, run  # noqa: E402
 # The checker of accessibility, as npm has it.
 AXE_VERSION = "4.14.1"
 AXE_FOLDER = ROOT / "target" / "page"
-WAIT_SECONDS = 20
+# The background of a debug build is slow on a machine that does more.
+WAIT_SECONDS = 60
 
 
 def programs():
@@ -85,7 +86,7 @@ class Browser:
             options.add_argument(argument)
         options.add_experimental_option("prefs", {"intl.accept_languages": language})
         self.driver = webdriver.Chrome(service=Service(driver), options=options)
-        self.url = url
+        self.url, self.scripts = url, scripts
         metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
         if dark:
@@ -101,8 +102,22 @@ class Browser:
         """The first element of a selector, waited for."""
         return self.until(lambda: (self.all(selector) or [None])[0], selector)
 
+    def loaded(self, selector):
+        """Waits until the page has a part and hears keys, which it does not while it is loading."""
+        ready = "return document.readyState === 'complete'"
+        self.until(lambda: self.driver.execute_script(ready) and self.all(selector), f"a loaded page with {selector}")
+
     def all(self, selector):
         return self.driver.find_elements(By.CSS_SELECTOR, selector)
+
+    def until_at(self, path, holds, what):
+        """Opens a path until a condition holds there, because a step in the background looks at what was stored."""
+
+        def looked():
+            self.open(path)
+            return holds()
+
+        return self.until(looked, what)
 
     def until(self, holds, what="that"):
         """Waits until a condition holds, and returns what it returned."""
@@ -116,7 +131,7 @@ class Browser:
         try:
             return WebDriverWait(self.driver, WAIT_SECONDS, poll_frequency=0.05).until(tried)
         except TimeoutException:
-            raise AssertionError(f"waited for {what}; the page says:\n{self.text()[:2000]}") from None
+            raise AssertionError(f"waited for {what}; the page says:\n{self.text()[:4000]}") from None
 
     def text(self):
         return self.driver.find_element(By.TAG_NAME, "body").text
@@ -127,7 +142,7 @@ class Browser:
 
     def link(self, text):
         """Follows the first link with a text."""
-        self.until(lambda: self.driver.find_elements(By.PARTIAL_LINK_TEXT, text), text)[0].click()
+        self.click(self.until(lambda: self.driver.find_elements(By.PARTIAL_LINK_TEXT, text), text)[0])
 
     def press(self, text):
         """Presses the button with a text, after what hides it is opened."""
@@ -136,7 +151,16 @@ class Browser:
             text,
         )
         self.reveal(button)
-        button.click()
+        self.click(button)
+
+    def click(self, element):
+        """Clicks an element, which may lie behind the bar of a small screen before it is scrolled to."""
+        if not self.scripts:
+            self.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
+        self.driver.execute_script("arguments[0].scrollIntoView({block: 'center'})", element)
+        if not self.scripts:
+            self.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
+        element.click()
 
     def reveal(self, element):
         """Opens the details around an element."""
@@ -155,12 +179,21 @@ class Browser:
             row = next(row for row in self.all("[data-row]") if text in row.text)
             row.find_element(By.CSS_SELECTOR, "input[name=id]").click()
 
+    def wire_bytes(self):
+        """The bytes of this view on the wire, as the browser counts them: after compression and with headers."""
+        kinds = "['navigation', 'resource'].flatMap((kind) => performance.getEntriesByType(kind))"
+        return self.driver.execute_script(f"return {kinds}.map((part) => [part.name, part.transferSize])")
+
     def path(self):
         return urllib.parse.urlsplit(self.driver.current_url).path
 
     def faults(self):
         """What the console says beside what a story expects."""
         return [entry["message"] for entry in self.driver.get_log("browser") if entry["level"] in ("SEVERE", "WARNING")]
+
+    def expected_faults(self):
+        """The same without the requests that were refused, which the console names."""
+        return [fault for fault in self.faults() if "the server responded with a status of 409" not in fault]
 
     def violations(self, source):
         """What axe-core finds against the rules of accessibility."""

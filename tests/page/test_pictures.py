@@ -1,4 +1,4 @@
-"""The pictures of docs/page.md are what the views look like; `LOCI_BLESS=1` takes them again."""
+"""The pictures of docs/page.md are what the views look like; `just pictures` takes them again."""
 
 import base64
 import contextlib
@@ -16,13 +16,13 @@ VIEWS = {
     "now": "/",
     "search": "/search?q=how+hot+does+the+large+kiln+become",
     "as-agent": "/search/agent?q=how+hot+does+the+large+kiln+become",
-    "palace": "/palace",
-    "room": "/palace/room?wing=pottery&room=fact",
-    "map": "/palace/map",
-    "time": "/time?entity=the+bakery&as_of=2021-06-01",
+    "palace": "/browse",
+    "room": "/browse/room?wing=pottery",
+    "map": "/browse/overview",
+    "time": "/facts?entity=the+bakery&as_of=2021-06-01",
     "review": "/review?kind=contradiction",
-    "recalls": "/recalls",
-    "keep": "/keep",
+    "recalls": "/activity",
+    "keep": "/settings",
 }
 
 

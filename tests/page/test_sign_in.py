@@ -46,11 +46,11 @@ class SignIn(unittest.TestCase):
         self.browser.until(lambda: self.browser.path() == "/search", "the view that was asked for")
         self.assertEqual(self.browser.find(".user").text, "ann")
         # The session is one of this server: it holds on the other views, and ends on demand.
-        self.browser.open("/palace")
+        self.browser.open("/browse")
         self.assertEqual(self.browser.find(".user").text, "ann")
         self.browser.press("Sign out")
         self.browser.says("Sign in at")
-        self.browser.open("/palace")
+        self.browser.open("/browse")
         self.assertEqual(self.browser.path(), "/sign-in")
         # The provider's own pages ask for fonts elsewhere.
         self.assertEqual([fault for fault in self.browser.faults() if self.browser.url in fault], [])

@@ -86,7 +86,9 @@ where
         .announced
         .unwrap_or(limit.bytes_max)
         .min(limit.bytes_max);
-    let (mut kept, mut permit) = (Vec::new(), None);
+    // At once what a small body may have, because a vector that grows by a few bytes doubles.
+    let mut kept = Vec::with_capacity(expected.min(FREE_BYTES_MAX));
+    let mut permit = None;
     loop {
         let frame = timeout(SILENCE_MAX, body.frame())
             .await

@@ -359,7 +359,7 @@ fn headers(file: &File) -> Result<Vec<EntryHeader>, RefusedBackup> {
         let modified = modified(&mut entry)?;
         let bytes = entry.path_bytes();
         let path = str::from_utf8(&bytes)
-            .map_err(|_| damaged("a name in it is no text"))?
+            .map_err(|error| damaged(format_args!("a name in it is no text: {error}")))?
             .to_owned();
         if entry.header().entry_type() != tar::EntryType::Regular {
             return Err(damaged(format_args!("{path:?} is no plain file")));

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use loci_core::{
     Archived, Error, ErrorCode, FileProblem, FolderScan, NoteFile, NoteFolder, Record, Space,
 };
+use loci_engine::is_note_of_import;
 use loci_vault::VaultFolder;
 
 use crate::{JsonLines, MarkdownFolder, NOTE_FILE_BYTES_MAX, Note, NoteBytes, listing};
@@ -135,11 +136,13 @@ impl Export {
     }
 
     fn add(&mut self, archived: Archived, sink: &mut dyn Sink) -> Result<io::Result<()>, Error> {
-        match archived.record {
+        match &archived.record {
             // The identity of the folder is meaningless elsewhere, and is found again here.
             Record::NoteFolder(_) => Ok(Ok(())),
+            // Former texts, with which an import is taken back, are not in an export either.
+            Record::Setting { name, .. } if is_note_of_import(name) => Ok(Ok(())),
             Record::NoteFile(file) if archived.space == Space::default() => {
-                self.add_note(file.path.clone(), Some(file), sink)
+                self.add_note(file.path.clone(), Some(file.clone()), sink)
             }
             _ => Ok(sink.record(&archived)),
         }

@@ -6,7 +6,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use loci_core::{
     Archived, Error, ErrorCode, Expect, Memory, MemoryId, NoteFile, NoteFolder, Record, Space,
 };
-use loci_engine::{ImportReport, NOTE_KIND, Parts};
+use loci_engine::{ImportBatch, ImportReport, NOTE_KIND, Parts};
 use loci_vault::{RestoredFile, VaultFolder};
 use serde_json::{Value, json};
 
@@ -42,6 +42,7 @@ pub struct Importer<'a> {
     /// True if what was forgotten is stored, too.
     again: bool,
     are_followed: bool,
+    batch: Option<&'a ImportBatch>,
     written: u64,
     same: u64,
     /// The paths of notes where another file is, or the file of another memory.
@@ -100,6 +101,7 @@ impl<'a> Importer<'a> {
             unread: 0,
             again: false,
             are_followed: false,
+            batch: None,
             written: 0,
             same: 0,
             others: BTreeSet::new(),
@@ -128,6 +130,15 @@ impl<'a> Importer<'a> {
     pub fn followed(self, are_followed: bool) -> Self {
         Importer {
             are_followed,
+            ..self
+        }
+    }
+
+    /// Makes it note in the batch what it brings, so that it can be taken back.
+    #[must_use]
+    pub fn in_batch(self, batch: &'a ImportBatch) -> Self {
+        Importer {
+            batch: Some(batch),
             ..self
         }
     }
@@ -375,6 +386,7 @@ impl<'a> Importer<'a> {
             .imports()
             .again(self.again)
             .followed(self.are_followed)
+            .in_batch(self.batch)
             .import_records(records, &mut self.brought);
         for (number, error) in std::mem::take(&mut self.brought.refused) {
             let place = places

@@ -151,6 +151,12 @@ pub enum Bench {
     /// The weights are fitted to the training halves. What the ranking was before hubs counted less
     /// is beside it.
     Fusion(Fusion),
+    /// Measure which questions are told that nothing stored answers them, or fit the strength of
+    /// results
+    ///
+    /// Questions that a store answers, beside questions of other stores, prompts about other things
+    /// and made-up words, which it does not. Fails if the held-out half misses its bars.
+    Strength(Strength),
     /// Measure which memories matter in which phases of work, and where the floor of
     /// `memory_recall` is best
     ///
@@ -175,6 +181,11 @@ pub enum Bench {
     /// the half for tuning and the half for judging are told apart. Fails if the half for judging
     /// stays below its floor.
     Contradictions(Pairs),
+    /// Measure how certain the pairs are that the page shows for a person to decide
+    ///
+    /// Contradictions, and unrelated pairs of one topic; the half for tuning and the half for
+    /// judging are told apart. Fails if the half for judging stays below its floor.
+    Certainty(Pairs),
     /// Measure which questions the cache of answers takes for the same
     ///
     /// Pairs of questions that ask the same and pairs that do not, by tool calls. Fails if the half
@@ -307,6 +318,25 @@ pub struct Fusion {
     /// The most times that a number is tried again
     #[arg(long, value_name = "NUMBER", default_value_t = 8)]
     pub rounds: u32,
+}
+
+#[derive(Args)]
+pub struct Strength {
+    /// The folder that scripts/retrieval-sets has filled
+    #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+    pub data: String,
+    /// LoCoMo's locomo10.json, or the folder with it, for its conversations as well
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
+    pub locomo: Option<String>,
+    /// Only these sets of the folder
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub only: Vec<String>,
+    /// Fit the coefficients, else report those in use
+    #[arg(long)]
+    pub fit: bool,
+    /// Write the figures into this file, too, as JSON
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub out: Option<PathBuf>,
 }
 
 #[derive(Args)]

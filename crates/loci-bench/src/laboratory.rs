@@ -96,6 +96,11 @@ impl<'a> Laboratory<'a> {
         })
     }
 
+    /// Returns the model.
+    pub fn embedder(&self) -> &dyn Embedder {
+        &*self.embedder
+    }
+
     /// Returns the model that embeds, or `none`.
     pub fn model(&self) -> String {
         match self.settings.search {

@@ -12,6 +12,7 @@ mod agent;
 mod arguments;
 mod background;
 mod cached_questions;
+mod certainty;
 mod client;
 mod clients;
 mod contradictions;
@@ -112,10 +113,12 @@ fn run(settings: &Settings, command: &Bench, output: Output) -> Result<(), Failu
         Bench::Server { memories } => server::run(*memories, output),
         Bench::Agent(options) => agent::run(settings, options, output),
         Bench::Contradictions(options) => contradictions::run(settings, options, output),
+        Bench::Certainty(options) => certainty::run(settings, options, output),
         Bench::CachedQuestions(options) => cached_questions::run(settings, options, output),
         Bench::Needles(options) => needles::run(settings, options, output),
         Bench::Sets(options) => sets::run(settings, options, output),
         Bench::Fusion(options) => sets::run_fusion(settings, options, output),
+        Bench::Strength(options) => sets::strength::run(settings, options, output),
         Bench::Phases { out } => phases::run(settings, out.as_deref(), output),
     }
 }

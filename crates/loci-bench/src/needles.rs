@@ -45,10 +45,10 @@ const FLOORS: [(&str, f64, f64); 10] = [
     ("facts among chat", 0.95, 1.0),
 ];
 
-/// Returns the facts of this benchmark for training, in order, and its questions, each with its
-/// kind and the number of the fact that answers it.
-pub fn facts(distractors: usize) -> (Vec<String>, Vec<(&'static str, String, usize)>) {
-    let [shelf, _] = material::shelves("train", 1, distractors);
+/// Returns the facts of a set of this benchmark (`test` or `train`), in order, and its questions,
+/// each with its kind and the number of the fact that answers it.
+pub fn facts(set: &str, distractors: usize) -> (Vec<String>, Vec<(&'static str, String, usize)>) {
+    let [shelf, _] = material::shelves(set, 1, distractors);
     let facts = shelf.facts.into_iter().map(|fact| fact.text).collect();
     let question =
         |question: material::Question| (question.kind, question.text.to_owned(), question.fact);

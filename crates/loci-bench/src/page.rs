@@ -171,19 +171,36 @@ fn call(agent: &mut HttpClient, number: usize, random: &mut Random) -> io::Resul
 
 fn views(address: &str, id: &str) -> io::Result<Vec<Figure>> {
     let memory = format!("/memory/{id}");
-    // *Connect and keep* is for the owner, who has a token; it looks only at hosts and settings.
+    // *Settings* is for the owner, who has a token; it looks only at hosts and settings.
     let rows = [
-        ("Now", "/", "20"),
+        ("Home", "/", "20"),
         ("Search", "/search?q=the+meeting+about+the+release", "20"),
-        ("Palace", "/palace", "20"),
+        ("Browse", "/browse", "20"),
         (
-            "Palace, a room",
-            "/palace/room?wing=wing-3&room=room-7",
+            "Browse, a room",
+            "/browse/room?wing=wing-3&room=room-7",
             "20",
         ),
-        ("Palace, the map of 2,000 rooms", "/palace/map", "1000"),
+        (
+            "Browse, the overview of 2,000 rooms",
+            "/browse/overview",
+            "1000",
+        ),
+        (
+            "Search, while typing",
+            "/search/results?q=the+meeting+about",
+            "20",
+        ),
+        ("Filters with their counts", "/facets", "20"),
+        (
+            "Filters, narrowed by two",
+            "/facets?wing=wing-3&wing=wing-4&type=fact",
+            "20",
+        ),
+        ("Browse, most used first", "/browse/room?sort=used", ""),
+        ("Browse, largest first", "/browse/room?sort=largest", ""),
         ("A memory", memory.as_str(), "20"),
-        ("Time", "/time?entity=entity+7", "20"),
+        ("Facts", "/facts?entity=entity+7", "20"),
         ("Review", "/review", "20"),
         (
             "Review, its pairs",
@@ -196,35 +213,46 @@ fn views(address: &str, id: &str) -> io::Result<Vec<Figure>> {
             "",
         ),
         ("Review, directives", "/review?kind=directive", ""),
-        ("Recalls", "/recalls", "20"),
+        ("Activity", "/activity", "20"),
     ];
     let mut browser = HttpClient::connect(address)?;
     let mut figures = Vec::new();
     for (name, path, goal) in rows {
-        status_line(format_args!("looking at {name} …"));
-        // The first look loads what later ones find.
-        let (first, bytes) = browser.view(path)?;
-        let mut times = Vec::with_capacity(LOOKS);
-        for _ in 0..LOOKS {
-            let (time, _) = browser.view(path)?;
-            times.push(milliseconds(time));
-        }
-        let first = milliseconds(first);
-        figures.push(Figure::one(
-            format!("{name}, the first look"),
-            first,
-            "ms",
-            "",
-        ));
-        figures.extend(percentiles(name, times, goal));
-        let kilobytes = bytes as f64 / 1e3;
-        figures.push(Figure::one(
-            format!("{name}, its text"),
-            kilobytes,
-            "kB",
-            "",
-        ));
+        figures.extend(look_at(&mut browser, name, path, goal)?);
     }
+    Ok(figures)
+}
+
+/// Looks at a view again and again: the first look, the later ones and the size of the text.
+fn look_at(
+    browser: &mut HttpClient,
+    name: &str,
+    path: &str,
+    goal: &'static str,
+) -> io::Result<Vec<Figure>> {
+    status_line(format_args!("looking at {name} …"));
+    // The first look loads what later ones find.
+    let (first, bytes) = browser.view(path)?;
+    let mut times = Vec::with_capacity(LOOKS);
+    for _ in 0..LOOKS {
+        let (time, _) = browser.view(path)?;
+        times.push(milliseconds(time));
+    }
+    let first = milliseconds(first);
+    let mut figures = vec![Figure::one(
+        format!("{name}, the first look"),
+        first,
+        "ms",
+        "",
+    )];
+    figures.extend(percentiles(name, times, goal));
+    let kilobytes = bytes as f64 / 1e3;
+    figures.push(Figure::one(
+        format!("{name}, its text"),
+        kilobytes,
+        "kB",
+        "",
+    ));
     Ok(figures)
 }
 

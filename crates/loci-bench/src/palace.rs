@@ -15,7 +15,7 @@ use loci_core::{Caller, Embedder, Store};
 use loci_dialects::{Context, mempalace};
 use loci_embed::LocalModel;
 use loci_engine::{Engine, Import, ImportOutcome, Remember, SearchMode};
-use loci_filing::{Report, project};
+use loci_ingest::{Report, project};
 use loci_mine::project::propose;
 use loci_store_sqlite::{Options, SqliteStore};
 use serde_json::{Map, Value, json};
@@ -88,7 +88,7 @@ fn fill(engine: &Engine, drawers: usize) -> Result<(), Failure> {
         let count = STORED_TOGETHER.min(drawers - stored);
         let imports: Vec<Import> = (0..count).map(|_| drawer(&mut random)).collect();
         engine
-            .system(&loci_filing::caller())
+            .system(&loci_ingest::caller())
             .imports()
             .import(&imports, &mut ImportOutcome::default())?;
         stored += count;
@@ -334,7 +334,7 @@ fn mines(folder: &Path) -> Result<Vec<Figure>, Failure> {
     let model = Arc::new(LocalModel::bundled());
     let embedder: Arc<dyn Embedder> = Arc::<LocalModel>::clone(&model);
     let engine = Engine::new(shared, embedder, Arc::new(SystemClock), SearchMode::Hybrid);
-    let root = loci_filing::absolute(&root)?;
+    let root = loci_ingest::absolute(&root)?;
     let plan = propose(Path::new(&root))?;
     let mining = project::Mining {
         files_again: false,
@@ -345,7 +345,7 @@ fn mines(folder: &Path) -> Result<Vec<Figure>, Failure> {
         rereads: false,
         is_verbatim: false,
     };
-    let system = engine.system(&loci_filing::caller());
+    let system = engine.system(&loci_ingest::caller());
     let mine = || {
         let begin = Instant::now();
         let report = project::mine(&system, &mining, &Progress::new("files"))?;

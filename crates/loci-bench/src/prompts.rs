@@ -15,10 +15,10 @@ use loci::output::{Output, status_line};
 use loci::settings::Settings;
 use loci::wiring::{Parts, SystemClock};
 use loci_engine::{SearchMode, quoted};
-use loci_filing::hook::HookSession;
-use loci_filing::prompt::{Prompt, best_score};
-use loci_filing::trust::Trust;
+use loci_hooks::hook::HookSession;
+use loci_hooks::prompt::{Prompt, best_score};
 use loci_hosts::{Event, Input, Reply};
+use loci_ingest::trust::Trust;
 use serde_json::json;
 
 use self::report::{Counts, StoreOutcome, report};
@@ -30,7 +30,7 @@ use crate::arguments::Prompts;
 
 /// The prompts that have nothing to do with the conversations: a kind and a text in each line. Odd
 /// lines are for choosing the floor, even ones test it.
-const UNRELATED: &str = include_str!("unrelated_prompts.tsv");
+pub const UNRELATED: &str = include_str!("unrelated_prompts.tsv");
 
 /// The halves of the material.
 const HALVES: [&str; 2] = ["dev", "test"];
@@ -151,7 +151,7 @@ impl PromptRunner<'_> {
             .handle(Event::Prompt, &input, |_| (), &mut answer)
             .map_err(|error| Failure::new(Exit::Failure, error.to_string()))?;
         let score = match Prompt::of(&input, HOST, &self.trust, self.folder) {
-            Some(prompt) => best_score(&engine.system(&loci_filing::caller()), &prompt)?,
+            Some(prompt) => best_score(&engine.system(&loci_ingest::caller()), &prompt)?,
             None => None,
         };
         let tokens = text

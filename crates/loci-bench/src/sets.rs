@@ -13,6 +13,7 @@ mod data;
 mod fit;
 mod report;
 mod stored;
+pub mod strength;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -131,7 +132,7 @@ pub fn run_fusion(
         .map(|folder| Set::read(folder))
         .collect::<Result<Vec<_>, _>>()?;
     if options.only.is_empty() || options.needles {
-        sets.push(Set::of_needles(data)?);
+        sets.push(Set::of_needles(data, "train")?);
     }
     let mut captured = Vec::new();
     for set in &sets {

@@ -38,6 +38,8 @@ const SEARCHES: usize = 300;
 const OTHERS: usize = 4;
 /// The number of queries whose embedding is measured.
 const EMBEDDINGS: usize = 50;
+/// The number of short texts that are embedded in one call.
+const FACTS: usize = 512;
 /// The number of words of a query.
 const QUERY_WORDS: usize = 6;
 
@@ -56,7 +58,7 @@ pub fn run(folder: Option<&Path>, memories: usize, output: Output) -> Result<(),
         starts(&data, memories).map_err(|error| Failure::new(Exit::Failure, error.to_string()))?,
     );
     status_line("embedding …");
-    figures.push(embeddings()?);
+    figures.extend(embeddings()?);
     status_line("writing …");
     figures.extend(writes(&engine, folder.path())?);
     figures.push(writers(&engine)?);
@@ -265,7 +267,8 @@ fn starts(data: &Path, memories: usize) -> std::io::Result<Vec<Figure>> {
     Ok(figures)
 }
 
-fn embeddings() -> Result<Figure, Failure> {
+/// Measures a query by itself, and short facts in one call.
+fn embeddings() -> Result<[Figure; 2], Failure> {
     let model = LocalModel::bundled();
     let queries = [
         "When did we decide to move the deploy to Fridays?",
@@ -281,7 +284,16 @@ fn embeddings() -> Result<Figure, Failure> {
         model.embed(&[query])?;
         times.push(milliseconds(begin.elapsed()));
     }
-    Ok(Figure::many("embedding of a query", times, "ms", "10"))
+    let query = Figure::many("embedding of a query", times, "ms", "10");
+    let facts: Vec<String> = (0..FACTS)
+        .map(|number| format!("The team of service {number} moved to a cluster in Lisbon"))
+        .collect();
+    let facts: Vec<&str> = facts.iter().map(String::as_str).collect();
+    let begin = Instant::now();
+    model.embed(&facts)?;
+    let per_second = FACTS as f64 / begin.elapsed().as_secs_f64();
+    let facts = Figure::one("short facts embedded in one call", per_second, "/s", "");
+    Ok([query, facts])
 }
 
 /// Measures durable writes, and the device's own time in the same run.

@@ -169,7 +169,7 @@ impl Sender {
         let is_large = (number / 3).is_multiple_of(2);
         let (path, form) = match route {
             0 => ("/sign-in", "application/x-www-form-urlencoded"),
-            1 => ("/api/v1/time/add", "application/json"),
+            1 => ("/api/v1/facts/add", "application/json"),
             _ => ("/mcp/mememory", "application/json"),
         };
         let left = match (is_large, route) {

@@ -2,7 +2,7 @@
 //! a memory.
 
 use crate::names::names;
-use crate::{ErrorCode, Result, Space, Timestamp};
+use crate::{DailyCount, DailyQuery, ErrorCode, Result, Space, Timestamp};
 
 /// The [client](AuditEntry::client) of the calls that the command line makes.
 pub const COMMAND_LINE: &str = "command line";
@@ -37,7 +37,8 @@ pub struct AuditEntry {
     pub duration_microseconds: u64,
     /// The text of the query, if there was one, truncated.
     pub query: Option<String>,
-    /// The number of results, if the call returns results.
+    /// The number of results, if the call returns results: 0 for a search whose results are all too
+    /// weak to answer, which are then only among the records.
     pub results: Option<u64>,
     /// About how many tokens the text of the reply has; `None` if there was none.
     pub reply_tokens: Option<u64>,
@@ -130,7 +131,8 @@ pub struct AuditQuery {
 
 /// Keeps the audit log.
 pub trait AuditStore: Send + Sync {
-    /// Appends entries in order; they are durable when the method returns. Skips entries of a user
+    /// Appends entries in order, and adds them to the [counts](AuditStore::daily) of their days in
+    /// the same transaction; they are durable when the method returns. Skips entries of a user
     /// whose data, or whose data of the entry's tool set, was wiped after the time of the entry.
     ///
     /// # Errors
@@ -151,4 +153,12 @@ pub trait AuditStore: Send + Sync {
     /// # Errors
     /// `unavailable` if the store cannot be read.
     fn audited_spaces(&self) -> Result<Vec<Space>>;
+
+    /// Returns the counts of calls by day, user, tool set, client, tool and outcome, in this order.
+    /// They outlive the entries that they count, until a [sweep](crate::Store::sweep) or a
+    /// [wipe](crate::Store::wipe) of the user removes them.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    fn daily(&self, query: &DailyQuery) -> Result<Vec<DailyCount>>;
 }

@@ -110,6 +110,7 @@ impl Change {
             | Change::Enqueue { .. }
             | Change::DeleteNoteFile { .. }
             | Change::EndFact { .. }
+            | Change::DeleteFacts { .. }
             | Change::DeleteTunnel { .. }
             | Change::DeleteSourceFile { .. } => Ok(()),
         }
@@ -345,6 +346,18 @@ impl Token {
     /// # Errors
     /// `invalid_argument` for a text with NUL, naming it.
     pub fn check(&self) -> Result<()> {
-        check_texts([("id", Some(&*self.id)), ("subject", Some(&self.subject))])
+        check_texts([("id", Some(&*self.id)), ("subject", Some(&self.subject))])?;
+        let Some(grant) = &self.grant else {
+            return Ok(());
+        };
+        let code = grant.code.as_ref();
+        check_texts([
+            ("client_id", Some(&*grant.client_id)),
+            ("client", Some(&grant.client)),
+            ("resource", Some(&grant.resource)),
+            ("parent", Some(&grant.parent)),
+            ("redirect_uri", code.map(|code| &*code.redirect_uri)),
+            ("challenge", code.map(|code| &*code.challenge)),
+        ])
     }
 }

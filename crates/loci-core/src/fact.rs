@@ -4,6 +4,8 @@
 
 use crate::{ANONYMOUS, MemoryId, Result, Space, Timestamp};
 
+const MICROSECONDS_PER_DAY: i64 = 86_400_000_000;
+
 /// A time as it was given: a moment, or a day, which spans its first to its last microsecond.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Period {
@@ -11,6 +13,41 @@ pub struct Period {
     pub first: Timestamp,
     /// Its last moment, never before the first.
     pub last: Timestamp,
+}
+
+impl Period {
+    /// Returns the moment at which a validity that ends with this period is over. A moment ends what
+    /// holds until then, and belongs to what starts with it. A day, or a longer time, ends with its
+    /// last microsecond, so that what ends with it is over at midnight (UTC). The last microsecond of
+    /// a day counts as the end of that day, also where it was given as a moment.
+    ///
+    /// ```
+    /// # use loci_core::{Period, Timestamp};
+    /// let at = Timestamp::from_microseconds;
+    /// let moment = Period { first: at(7), last: at(7) };
+    /// assert_eq!(moment.end(), at(7));
+    /// let day = Period { first: at(0), last: at(86_399_999_999) };
+    /// assert_eq!(day.end(), at(86_400_000_000));
+    /// ```
+    pub fn end(self) -> Timestamp {
+        let next = self.last.microseconds().saturating_add(1);
+        if next.rem_euclid(MICROSECONDS_PER_DAY) == 0 {
+            Timestamp::from_microseconds(next)
+        } else {
+            self.last
+        }
+    }
+
+    /// Returns the greatest `last` of a period whose [end](Period::end) is not after that moment, by
+    /// which a store compares the ends that it keeps.
+    pub fn last_over_at(moment: Timestamp) -> Timestamp {
+        let next = moment.microseconds().saturating_add(1);
+        if next.rem_euclid(MICROSECONDS_PER_DAY) == 0 {
+            Timestamp::from_microseconds(moment.microseconds().saturating_sub(1))
+        } else {
+            moment
+        }
+    }
 }
 
 /// The name of an entity or a relation of the graph.
@@ -38,7 +75,7 @@ pub struct Fact {
     pub object: Name,
     /// The start of its validity, from the first moment on; `None` if it has always held.
     pub valid_from: Option<Period>,
-    /// The end of its validity, up to and including the last moment; `None` if it is open.
+    /// The end of its validity, up to and without the moment [`Period::end`]; `None` if it is open.
     pub valid_to: Option<Period>,
     /// The source, as its author named it.
     pub source: Option<String>,
@@ -65,12 +102,12 @@ impl Fact {
     /// Returns true if the fact held at any moment of the period.
     pub fn holds_in(&self, period: Period) -> bool {
         self.valid_from.is_none_or(|from| from.first <= period.last)
-            && self.valid_to.is_none_or(|to| to.last >= period.first)
+            && self.is_open_after(period.first)
     }
 
     /// Returns true if the end is open or after that moment.
     pub fn is_open_after(&self, moment: Timestamp) -> bool {
-        self.valid_to.is_none_or(|to| to.last > moment)
+        self.valid_to.is_none_or(|to| to.end() > moment)
     }
 
     /// Returns true if the fact starts after that moment.
@@ -134,6 +171,12 @@ pub trait FactStore: Send + Sync {
     /// `unavailable` if the store cannot be read.
     fn facts(&self, query: &FactQuery) -> Result<Vec<Fact>>;
 
+    /// Returns the facts with these ids, in the order of the ids, without an id that no fact has.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    fn facts_with_ids(&self, space: &Space, ids: &[String]) -> Result<Vec<Fact>>;
+
     /// Returns the size of the graph of a space at `now`. The cost is at most proportional to the
     /// number of facts that ended before `now` or start after it.
     ///
@@ -194,7 +237,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_ends_belong_to_what_holds() {
+    fn the_start_belongs_to_what_holds_and_the_end_to_the_next() {
         let at = Timestamp::from_microseconds;
         let period = |first, last| Period {
             first: at(first),
@@ -216,24 +259,24 @@ mod tests {
             author: None,
             created_at: at(0),
         };
-        let (from, to) = (Some(period(10, 19)), Some(period(30, 39)));
+        let (from, to) = (Some(period(10, 19)), Some(period(39, 39)));
+        let day_end = MICROSECONDS_PER_DAY - 1;
+        let day = Some(period(0, day_end));
         let rows = [
-            (fact(from, to), [false, true, true, true, true, true, false]),
-            (fact(None, to), [true, true, true, true, true, true, false]),
-            (
-                fact(from, None),
-                [false, true, true, true, true, true, true],
-            ),
-            (fact(None, None), [true; 7]),
+            (fact(from, to), [false, true, true, true, false, false]),
+            (fact(None, to), [true, true, true, true, false, false]),
+            (fact(from, None), [false, true, true, true, true, true]),
+            (fact(None, day), [true, true, true, true, true, true]),
+            (fact(to, None), [false, false, false, false, true, true]),
+            (fact(None, None), [true; 6]),
         ];
         let asked = [
             period(0, 9),
             period(0, 10),
             period(10, 10),
-            period(20, 29),
+            period(38, 38),
             period(39, 39),
             period(39, 99),
-            period(40, 40),
         ];
         for (fact, expected) in rows {
             assert_eq!(
@@ -242,9 +285,43 @@ mod tests {
                 "{fact:?}"
             );
         }
+        let (ends_with_the_day, next) = (
+            fact(None, day),
+            fact(Some(period(day_end + 1, day_end + 1)), None),
+        );
+        for moment in [day_end - 1, day_end, day_end + 1, day_end + 2] {
+            let asked = period(moment, moment);
+            let (before, after) = (ends_with_the_day.holds_in(asked), next.holds_in(asked));
+            assert_eq!(
+                (before, after),
+                (moment <= day_end, moment > day_end),
+                "{moment}"
+            );
+        }
         assert!(fact(from, to).is_open_after(at(38)) && !fact(from, to).is_open_after(at(39)));
         assert!(fact(from, None).is_open_after(at(i64::MAX)));
         assert!(fact(from, to).begins_after(at(9)) && !fact(from, to).begins_after(at(10)));
         assert!(!fact(None, to).begins_after(at(i64::MIN)));
+    }
+
+    /// Stores compare the last moments of ends, and must find what [`Period::end`] says.
+    #[test]
+    fn what_is_over_is_told_by_the_last_moment_of_its_end() {
+        let at = Timestamp::from_microseconds;
+        let days = [-1, 0, 1].map(|day| day * MICROSECONDS_PER_DAY);
+        let near = || {
+            days.iter()
+                .flat_map(|day| (-2..=2).map(move |step| at(day + step)))
+        };
+        for last in near().chain([Timestamp::MIN, at(i64::MAX)]) {
+            let end = Period { first: last, last }.end();
+            for moment in near().chain([Timestamp::MIN, at(i64::MAX)]) {
+                assert_eq!(
+                    last <= Period::last_over_at(moment),
+                    end <= moment,
+                    "{last:?} {moment:?}"
+                );
+            }
+        }
     }
 }

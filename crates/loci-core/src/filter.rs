@@ -36,8 +36,8 @@ pub struct Filter {
     pub live_at: Timestamp,
     /// The owner of the memories, independent of who else may read them.
     pub owner: OwnerFilter,
-    /// Only memories that came in through this tool set.
-    pub origin: Option<String>,
+    /// Only memories that came in through one of these tool sets; all if empty.
+    pub origins: Vec<String>,
     /// Only memories of these tiers; all tiers if empty.
     pub tiers: Vec<Tier>,
     /// Of the [unlisted](Tier::Unlisted) memories, only the ones that came in through this tool
@@ -74,6 +74,8 @@ pub enum OwnerFilter {
     Only(String),
     /// Memories without an owner.
     Nobody,
+    /// Memories of one of these owners; `None` is nobody.
+    AnyOf(Vec<Option<String>>),
 }
 
 impl OwnerFilter {
@@ -91,6 +93,7 @@ impl OwnerFilter {
             OwnerFilter::Any => true,
             OwnerFilter::Only(name) => owner == Some(name),
             OwnerFilter::Nobody => owner.is_none(),
+            OwnerFilter::AnyOf(owners) => owners.iter().any(|any_of| any_of.as_deref() == owner),
         }
     }
 }
@@ -108,6 +111,8 @@ pub enum CollectionFilter {
     Only(String),
     /// Memories of this collection and memories without one.
     GlobalAnd(String),
+    /// Memories of one of these collections; `None` is global.
+    AnyOf(Vec<Option<String>>),
 }
 
 impl CollectionFilter {
@@ -121,6 +126,9 @@ impl CollectionFilter {
                 CollectionFilter::Only(name) | CollectionFilter::GlobalAnd(name),
                 Some(collection),
             ) => name == collection,
+            (CollectionFilter::AnyOf(names), collection) => {
+                names.iter().any(|name| name.as_deref() == collection)
+            }
             _ => false,
         }
     }
@@ -166,7 +174,7 @@ impl Filter {
             reader,
             live_at,
             owner: OwnerFilter::Any,
-            origin: None,
+            origins: Vec::new(),
             tiers: Vec::new(),
             unlisted_origin: None,
             thread: None,
@@ -191,7 +199,7 @@ impl Filter {
             reader: _,
             live_at: _,
             owner,
-            origin,
+            origins,
             tiers: _,
             unlisted_origin: _,
             thread,
@@ -206,7 +214,7 @@ impl Filter {
             forgotten: _,
         } = self;
         *owner == OwnerFilter::Any
-            && origin.is_none()
+            && origins.is_empty()
             && thread.is_none()
             && created_from.is_none()
             && created_until.is_none()
@@ -222,10 +230,7 @@ impl Filter {
             && self.reader.may_read(memory)
             && memory.is_live(self.live_at)
             && self.owner.admits(memory.owner.as_deref())
-            && self
-                .origin
-                .as_ref()
-                .is_none_or(|origin| memory.origin == *origin)
+            && (self.origins.is_empty() || self.origins.contains(&memory.origin))
             && (self.tiers.is_empty() || self.tiers.contains(&memory.tier))
             && (memory.tier != Tier::Unlisted
                 || self

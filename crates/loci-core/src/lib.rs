@@ -24,10 +24,12 @@ mod cache;
 pub mod characters;
 mod check;
 mod citation;
+mod daily;
 mod decision;
 mod embedder;
 mod enricher;
 mod error;
+mod facet_counts;
 mod fact;
 pub mod file_system;
 mod filter;
@@ -40,9 +42,11 @@ mod maintenance;
 mod memory;
 mod names;
 mod note;
+mod open_item;
 mod passage;
 mod principal;
 mod redactor;
+mod reranker;
 mod search;
 mod setting;
 mod source_file;
@@ -65,10 +69,12 @@ pub use audit::{
 pub use cache::{CacheEntry, CacheStore};
 pub use check::{check_name, check_text, check_texts};
 pub use citation::{Citation, CitationKind};
+pub use daily::{DailyCount, DailyQuery, HOOKS, TIME_BUCKETS, bucket_end, day_of, start_of_day};
 pub use decision::{Decision, DecisionStore};
 pub use embedder::{CosineScale, Embedder, FormerModels, ModelId};
 pub use enricher::{Enricher, Enrichment, MEMORY_KINDS};
 pub use error::{Error, ErrorCode, Result, StoreFault};
+pub use facet_counts::FacetCounts;
 pub use fact::{
     Direction, Fact, FactCounts, FactQuery, FactStore, Name, Period, Tunnel, TunnelEnd, TunnelStore,
 };
@@ -92,24 +98,27 @@ pub use note::{
     FolderScan, NOTE_STANDING, Note, NoteContent, NoteFile, NoteFolder, NoteLock, NoteState,
     NoteStore,
 };
+pub use open_item::{Examined, ExaminedUntil, OpenItem, OpenItemStore, ToExamine};
 pub use passage::{Passage, Term, Vector};
 pub use principal::{
     Caller, LOCAL, Ownership, Principal, Reader, Scope, Scopes, is_pseudonym, is_reserved_subject,
     pseudonym,
 };
 pub use redactor::{RedactedText, Redactions, Redactor, RemovedSecret};
+pub use reranker::Reranker;
 pub use search::{
     Candidate, CandidateQuery, Candidates, Hubness, MARKS_MAX, NEIGHBOUR_DISTANCE_MAX, Nearest,
     QueryVector, ThreadPosition, ThreadScore,
 };
 pub use setting::SettingStore;
 pub use source_file::{
-    LINES, SOURCE_FILE, SOURCE_MACHINE, SOURCE_PATH, SourceFile, SourceState, SourceStore,
-    SourceTree,
+    HOST_MEMORY, LINES, SOURCE_FILE, SOURCE_MACHINE, SOURCE_PATH, SourceFile, SourceState,
+    SourceStore, SourceTree,
 };
 pub use store::{
-    Batch, Change, Condition, Expect, FilingOrder, IndexLoads, LocationCount, Partition,
-    SoftDeleted, StatusCount, Store, StoreSize, Sweep, Touch, WipeCounts, Work, nearest_by_parts,
+    AccessIncrement, Batch, Change, Condition, Expect, FilingOrder, IndexLoads, LocationCount,
+    Partition, SoftDeleted, SortKey, Sorting, StatusCount, Store, StoreSize, Sweep, WipeCounts,
+    Work, nearest_by_parts,
 };
 pub use store_files::{
     FilesLock, Holder, InspectionReport, OpenError, OpenFault, RebuildReport, SalvageReport,
@@ -118,7 +127,7 @@ pub use store_files::{
 pub use store_layer::StoreLayer;
 pub use sweep_clock::{ClockJump, SweepClock};
 pub use time::{Clock, Timestamp};
-pub use token::{Token, TokenHash, TokenStore};
+pub use token::{ClientGrant, CodeBinding, Token, TokenHash, TokenStore};
 pub use tokens::TokenCounter;
 pub use tombstone::{KeyedHash, Salt, Tombstone, TombstoneStore};
 pub use unit_vector::unit_vector;

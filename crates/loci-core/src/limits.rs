@@ -72,9 +72,9 @@ pub const REQUEST_HEADERS_MAX: usize = 100;
 /// Values in one message, including keys of objects: each takes far more memory than the two bytes
 /// that it may have on the wire.
 pub const REQUEST_VALUES_MAX: usize = 1 << 16;
-/// Bytes of HTTP request bodies beyond 64 KiB that one process holds at a time, until their calls
+/// Bytes of HTTP request bodies beyond 8 KiB that one process holds at a time, until their calls
 /// are answered; further requests wait.
-pub const REQUESTS_HELD_BYTES_MAX: usize = 50 << 20;
+pub const REQUESTS_HELD_BYTES_MAX: usize = 38 << 20;
 /// Levels of nesting in a request.
 pub const REQUEST_NESTING_MAX: usize = 128;
 /// Requests of one JSON-RPC batch.
@@ -131,6 +131,8 @@ pub const SUBSCRIPTIONS_MAX: usize = 64;
 pub const SUBSCRIPTION_RESOURCES_MAX: usize = 64;
 /// Messages of one call.
 pub const MESSAGES_MAX: usize = 1_000;
+/// Imports that can be taken back; of an older one, the notes that this needs are removed.
+pub const IMPORT_BATCHES_MAX: usize = 100;
 /// Memories of one import into one transaction.
 pub const IMPORT_MEMORIES_MAX: usize = 10_000;
 /// Attributes of one memory that comes from an archive.
@@ -191,3 +193,5 @@ pub const ZIP_BYTES_MAX: u64 = 4 << 30;
 /// to last longer was taken while the clock was ahead, and counts as expired. The leases in use are
 /// minutes shorter, so that a clock set back by minutes does not affect them.
 pub const LEASE_SECONDS_MAX: i64 = 900;
+/// The most [open items](crate::OpenItem) that one read returns; each takes about 200 bytes.
+pub const OPEN_ITEMS_MAX: usize = 50_000;

@@ -18,6 +18,10 @@ pub const SOURCE_MACHINE: &str = "source_machine";
 /// line, joined by a hyphen.
 pub const LINES: &str = "lines";
 
+/// The [format](SourceFile::format) of the files in which a host keeps memories and instructions of
+/// its own.
+pub const HOST_MEMORY: &str = "host-memory";
+
 /// The recorded state of a source file since it was last read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceFile {
@@ -53,6 +57,12 @@ impl SourceFile {
     /// Returns the name of the thread that the memories of this file are in.
     pub fn thread(&self) -> String {
         SourceFile::thread_of(&self.machine, &self.path)
+    }
+
+    /// Returns true for a file of a host's own memory, which is read whether or not version control
+    /// ignores it.
+    pub fn is_host_memory(&self) -> bool {
+        self.format == HOST_MEMORY
     }
 
     /// Returns the name of the thread of a path, which no file of another machine has: only the

@@ -9,11 +9,11 @@ use std::time::Duration;
 
 use crate::{
     Access, ArchiveStore, AuditStore, CacheStore, CandidateQuery, Candidates, DecisionStore,
-    EnrichmentStatus, Fact, FactStore, Filter, IdempotencyStore, IdempotentReply, Job, JobOutcome,
-    JobStore, KeyedHash, Location, Memory, MemoryId, ModelId, Nearest, NoteFile, NoteStore, Page,
-    Passage, Period, Reader, Record, Result, SettingStore, SourceFile, SourceStore, Space,
-    SweepClock, Tier, Timestamp, Tombstone, TombstoneStore, Tunnel, TunnelStore, Vector, Version,
-    VersionStore,
+    EnrichmentStatus, FacetCounts, Fact, FactStore, Filter, IdempotencyStore, IdempotentReply, Job,
+    JobOutcome, JobStore, KeyedHash, Location, Memory, MemoryId, ModelId, Nearest, NoteFile,
+    NoteStore, OpenItemStore, Page, Passage, Period, Reader, Record, Result, SettingStore,
+    SourceFile, SourceStore, Space, SweepClock, Tier, Timestamp, Tombstone, TombstoneStore, Tunnel,
+    TunnelStore, Vector, Version, VersionStore,
 };
 
 /// Changes that are committed atomically.
@@ -206,6 +206,12 @@ pub enum Change {
         /// The new end.
         valid_to: Period,
     },
+    /// Removes facts permanently. Each must exist and have the end that is given with its id. A name
+    /// that no fact has any more goes, too, with its spelling.
+    DeleteFacts {
+        /// Their ids, each with the current end.
+        facts: Vec<(String, Option<Period>)>,
+    },
     /// Stores a tunnel and replaces the one with its id, which must equal `expect`, so that no
     /// concurrent change is lost. The memories that its ends name must exist by then, in this batch
     /// or before, soft-deleted or not; when one is removed later, its end is cleared.
@@ -302,6 +308,32 @@ pub enum FilingOrder {
     LastFirst,
 }
 
+/// The order of a sorted listing. Equal memories follow in the order of insertion, newest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Sorting {
+    /// The value that is compared.
+    pub key: SortKey,
+    /// True if the greatest value comes first.
+    pub is_descending: bool,
+}
+
+/// The value by which a listing is sorted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum SortKey {
+    /// How often the memory was returned.
+    Uses,
+    /// The time at which it was last returned; never is before every time.
+    LastUse,
+    /// The bytes of its text.
+    Size,
+    /// Its kind.
+    Kind,
+    /// The tool set through which it came in.
+    Origin,
+    /// The time of its last change.
+    Update,
+}
+
 /// The number of memories of a place and a kind that match a filter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LocationCount {
@@ -342,7 +374,7 @@ pub struct WipeCounts {
 
 /// An access count to add to a memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Touch {
+pub struct AccessIncrement {
     /// The space of the memory.
     pub space: Space,
     /// The memory; nothing happens if it does not exist.
@@ -364,6 +396,9 @@ pub struct Sweep {
     pub audited_before: Timestamp,
     /// Removes the records of wipes before this time.
     pub wiped_before: Timestamp,
+    /// Removes the [counts](crate::AuditStore::daily) of days before this
+    /// [one](crate::DailyCount::day).
+    pub counted_before: i64,
 }
 
 /// A part of a store on which one process at a time does background work. A store that many
@@ -396,6 +431,9 @@ pub enum Work<'a> {
     Retire(&'a ModelId),
     /// Data past these cutoff times, for [`Store::sweep`].
     Sweep(&'a Sweep),
+    /// Memories to examine by this version of the rules, for
+    /// [`to_examine`](crate::OpenItemStore::to_examine).
+    Examine(u32),
 }
 
 /// The size of a store, for people.
@@ -463,6 +501,7 @@ pub trait Store:
     + IdempotencyStore
     + JobStore
     + NoteStore
+    + OpenItemStore
     + SettingStore
     + SourceStore
     + TombstoneStore
@@ -551,6 +590,42 @@ pub trait Store:
         order: FilingOrder,
         page: Page,
     ) -> Result<Vec<Memory>>;
+
+    /// Returns the memories that match the filter, sorted. May look at all of them.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    fn list_sorted(&self, filter: &Filter, sorting: Sorting, page: Page) -> Result<Vec<Memory>>;
+
+    /// Returns the numbers of memories that match the filter by each value of what a filter can ask
+    /// for. Looks at the properties of all of them, but at no text.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    fn facet_counts(&self, filter: &Filter) -> Result<FacetCounts>;
+
+    /// Returns the number of memories that match the filter and were last returned at or after
+    /// `since`, by place and kind, in the order of [`count_by_location`](Store::count_by_location).
+    /// The cost grows with the memories that were ever returned.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    fn count_used(&self, filter: &Filter, since: Timestamp) -> Result<Vec<LocationCount>>;
+
+    /// Returns at most `limit` of the same memories in the same order, each with its number in the
+    /// order of insertion: the ones after the number `beyond`, or from the first on. A memory keeps
+    /// its number, so that a list that goes on from a number returns every memory once, whatever is
+    /// stored or removed between two pages. The cost does not grow with the memories before.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    fn list_beyond(
+        &self,
+        filter: &Filter,
+        order: FilingOrder,
+        beyond: Option<u64>,
+        limit: usize,
+    ) -> Result<Vec<(u64, Memory)>>;
 
     /// Returns the number of memories that match the filter, by place and kind, in the order of
     /// collection, section and kind. For a filter with no condition but space, reader, time, tiers,
@@ -767,7 +842,7 @@ pub trait Store:
     ///
     /// # Errors
     /// `unavailable` if the store cannot be written.
-    fn touch(&self, touches: &[Touch]) -> Result<()>;
+    fn touch(&self, touches: &[AccessIncrement]) -> Result<()>;
 
     /// Returns an owner's counts of memories from conversations, except forgotten ones, in the
     /// order of [`StatusCount`]. The cost grows with the owner's memories, not with all.

@@ -4,13 +4,15 @@ use std::ops::Range;
 use std::time::Duration;
 
 use crate::{
-    ArchiveStore, Archived, AuditEntry, AuditQuery, AuditStore, Batch, CacheEntry, CacheStore,
-    CandidateQuery, Candidates, Decision, DecisionStore, Fact, FactCounts, FactQuery, FactStore,
-    FailedJob, FilingOrder, Filter, IdempotencyStore, IdempotentReply, Job, JobCounts, JobStore,
-    KeyedHash, Location, LocationCount, Memory, MemoryId, ModelId, Nearest, NoteFile, NoteStore,
-    Page, Partition, QueryVector, Result, Salt, SettingStore, SoftDeleted, SourceFile, SourceStore,
-    Space, StatusCount, Store, StoreSize, Sweep, SweepClock, Timestamp, Tombstone, TombstoneStore,
-    Touch, Tunnel, TunnelStore, Vector, Version, VersionStore, WipeCounts, Work,
+    AccessIncrement, ArchiveStore, Archived, AuditEntry, AuditQuery, AuditStore, Batch, CacheEntry,
+    CacheStore, CandidateQuery, Candidates, DailyCount, DailyQuery, Decision, DecisionStore,
+    Examined, ExaminedUntil, FacetCounts, Fact, FactCounts, FactQuery, FactStore, FailedJob,
+    FilingOrder, Filter, IdempotencyStore, IdempotentReply, Job, JobCounts, JobStore, KeyedHash,
+    Location, LocationCount, Memory, MemoryId, ModelId, Nearest, NoteFile, NoteStore, OpenItem,
+    OpenItemStore, Page, Partition, QueryVector, Result, Salt, SettingStore, SoftDeleted, Sorting,
+    SourceFile, SourceStore, Space, StatusCount, Store, StoreSize, Sweep, SweepClock, Timestamp,
+    ToExamine, Tombstone, TombstoneStore, Tunnel, TunnelStore, Vector, Version, VersionStore,
+    WipeCounts, Work,
 };
 
 /// A store that passes every operation on to another one and does something around each. Whatever
@@ -102,6 +104,19 @@ layered! {
         append_audit(entries: &[AuditEntry]) -> ();
         audit(query: &AuditQuery) -> Vec<(u64, AuditEntry)>;
         audited_spaces() -> Vec<Space>;
+        daily(query: &DailyQuery) -> Vec<DailyCount>;
+    }
+}
+
+layered! {
+    OpenItemStore {
+        to_examine(partition: &Partition, rules: u32, limit: usize) -> Option<ToExamine>;
+        put_examined(
+            partition: &Partition,
+            until: Option<ExaminedUntil>,
+            examined: &[Examined],
+        ) -> ();
+        open_items(filter: &Filter, limit: usize) -> Vec<OpenItem>;
     }
 }
 
@@ -131,6 +146,7 @@ layered! {
 layered! {
     FactStore {
         facts(query: &FactQuery) -> Vec<Fact>;
+        facts_with_ids(space: &Space, ids: &[String]) -> Vec<Fact>;
         fact_counts(space: &Space, now: Timestamp) -> FactCounts;
     }
 }
@@ -212,6 +228,12 @@ layered! {
         get(space: &Space, id: &MemoryId) -> Option<Memory>;
         list(filter: &Filter, page: Page) -> Vec<Memory>;
         list_by_insertion(filter: &Filter, order: FilingOrder, page: Page) -> Vec<Memory>;
+        list_sorted(filter: &Filter, sorting: Sorting, page: Page) -> Vec<Memory>;
+        facet_counts(filter: &Filter) -> FacetCounts;
+        count_used(filter: &Filter, since: Timestamp) -> Vec<LocationCount>;
+        list_beyond(
+            filter: &Filter, order: FilingOrder, beyond: Option<u64>, limit: usize,
+        ) -> Vec<(u64, Memory)>;
         count_by_location(filter: &Filter) -> Vec<LocationCount>;
         count(filter: &Filter) -> u64;
         collections(filter: &Filter) -> Vec<String>;
@@ -236,7 +258,7 @@ layered! {
         made_from(space: &Space, owner: &str, sources: &[MemoryId]) -> Vec<MemoryId>;
         thread_end(space: &Space, owner: &str, thread: &str) -> u64;
         accesses(space: &Space, ids: &[MemoryId]) -> Vec<u64>;
-        touch(touches: &[Touch]) -> ();
+        touch(touches: &[AccessIncrement]) -> ();
         count_by_status(space: &Space, owner: &str, now: Timestamp) -> Vec<StatusCount>;
         wipe(
             space: &Space, owner: &str, origin: Option<&str>, pseudonym: Option<&str>, now: Timestamp,

@@ -13,6 +13,7 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a failed test may panic"))]
 
+pub mod anthropic;
 pub mod engram;
 mod faults;
 mod forgetting;
@@ -20,7 +21,9 @@ mod lenient;
 pub mod mememory;
 pub mod memory_mcp;
 pub mod mempalace;
+pub mod openai;
 mod overview;
+pub mod reference;
 mod schema;
 mod tool;
 pub mod vault;
@@ -41,6 +44,9 @@ pub static DIALECTS: &[&Dialect] = &[
     &memory_mcp::DIALECT,
     &engram::DIALECT,
     &mempalace::DIALECT,
+    &reference::DIALECT,
+    &anthropic::DIALECT,
+    &openai::DIALECT,
 ];
 
 /// Returns the dialect with that name.

@@ -153,6 +153,37 @@ pub struct Hints {
     pub open_world: bool,
 }
 
+impl Hints {
+    /// Only reads.
+    pub const READS: Self = Hints {
+        read_only: true,
+        destructive: false,
+        idempotent: true,
+        open_world: false,
+    };
+    /// Adds something; a second call adds it once more.
+    pub const ADDS: Self = Hints {
+        read_only: false,
+        idempotent: false,
+        ..Hints::READS
+    };
+    /// Adds something; a second call adds nothing.
+    pub const ADDS_ONCE: Self = Hints {
+        idempotent: true,
+        ..Hints::ADDS
+    };
+    /// Overwrites or removes something; a second call finds that done.
+    pub const REPLACES: Self = Hints {
+        destructive: true,
+        ..Hints::ADDS_ONCE
+    };
+    /// Overwrites or removes something; a second call may do more.
+    pub const CHANGES: Self = Hints {
+        destructive: true,
+        ..Hints::ADDS
+    };
+}
+
 /// A tool as a type: its arguments, its reply and its operation.
 pub trait TypedTool {
     /// The name on the wire.
@@ -195,7 +226,7 @@ pub struct Tool {
     pub name: &'static str,
     /// The display name.
     pub title: &'static str,
-    /// The first scope that the caller needs; [`Tool::scopes`] returns all of them.
+    /// The first scope that the caller needs; [`Tool::scopes`] returns them all.
     pub scope: Scope,
     further_scopes: &'static [Scope],
     /// The hints for hosts.
@@ -377,7 +408,7 @@ pub struct UsualTools {
     /// Returns the call or command that shows these memories, which did not fit into the start of a
     /// session of the project (or of any session, without a project).
     pub shows: fn(project: Option<&str>, memories: &[&Memory]) -> String,
-    /// Begins a session, if that is a separate tool.
+    /// Starts a session, if that is a separate tool.
     pub begin: Option<&'static str>,
 }
 
@@ -388,7 +419,7 @@ pub fn bootstrap_command(project: Option<&str>, _: &[&Memory]) -> String {
 }
 
 impl UsualTools {
-    /// Returns true if the tool is one of them, so that a host should show it to its model from the
+    /// Returns true if the tool is a usual one, so that a host should show it to its model from the
     /// start.
     pub fn include(&self, tool: &str) -> bool {
         [Some(self.find), Some(self.store), self.begin].contains(&Some(tool))
@@ -557,7 +588,7 @@ pub struct Resources {
     pub templates: &'static [Resource],
     /// Reads a resource; returns `None` if no resource has this URI.
     pub read: fn(&Call<'_>, &str) -> Result<Option<String>>,
-    /// Returns values for the variable `argument` of the template `uri` that begin with `prefix`,
+    /// Returns values for the variable `argument` of the template `uri` that start with `prefix`,
     /// best first; `None` if there is no such template or variable.
     pub complete: Complete,
 }

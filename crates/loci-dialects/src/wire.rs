@@ -2,7 +2,9 @@
 
 use jiff::fmt::temporal::SpanParser;
 use jiff::{SignedDuration, Unit};
-use loci_core::{Caller, Error, Fact, LINES, Memory, Result, SOURCE_FILE, Timestamp, limits};
+use loci_core::{
+    Caller, Error, Fact, LINES, Memory, Result, SOURCE_FILE, Timestamp, Version, limits,
+};
 use loci_engine::{
     Embedding, FactAuthor, Hit, Signals, TextPage, author_of, owner_name, shown_name,
 };
@@ -167,6 +169,38 @@ impl FactAuthorship {
     }
 }
 
+/// The most characters of a replaced text in the reply to the change.
+const REPLACED_CHARACTERS: usize = 400;
+
+/// The text that a change replaced.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Replaced {
+    /// The former text, or its first 400 characters.
+    content: String,
+    /// Its number of characters, if not all are here.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    content_length: Option<usize>,
+    /// When it was written.
+    updated_at: String,
+}
+
+impl Replaced {
+    /// Returns a text that was written at that time.
+    pub fn of(text: &str, written_at: Timestamp) -> Self {
+        let content: String = text.chars().take(REPLACED_CHARACTERS).collect();
+        Replaced {
+            content_length: (content.len() < text.len()).then(|| text.chars().count()),
+            content,
+            updated_at: rfc3339(written_at),
+        }
+    }
+
+    /// Returns the text of a version of a memory.
+    pub fn of_version(version: &Version) -> Self {
+        Replaced::of(&version.content, version.updated_at)
+    }
+}
+
 /// Returns how often the text of a result was found, if more than once.
 pub fn times_said(hit: &Hit) -> Option<usize> {
     Some(hit.times_said()).filter(|times| *times > 1)
@@ -260,10 +294,12 @@ pub fn explained(hit: &Hit) -> Value {
         passage,
         rank_by_words,
         rank_by_meaning,
+        rank_by_reranker,
         access_count,
+        strength,
         ..
     } = hit.signals;
-    json!({
+    let mut explained = json!({
         "id": hit.memory.id.as_str(),
         "final": rounded(hit.score, 6),
         "relevance": rounded(relevance, 4),
@@ -280,9 +316,14 @@ pub fn explained(hit: &Hit) -> Value {
         "rank_by_words": rank_by_words,
         "rank_by_meaning": rank_by_meaning,
         "access_count": access_count,
+        "strength": strength.map(|strength| rounded(strength, 2)),
         "weight": hit.signals.weight,
         "age_days": rounded(hit.signals.age_days, 4),
-    })
+    });
+    if let Some(rank) = rank_by_reranker {
+        explained["rank_by_reranker"] = rank.into();
+    }
+    explained
 }
 
 /// Returns a notice that vector search does not find the written memory yet.
@@ -421,6 +462,22 @@ pub fn ttl_text(from: Timestamp, to: Timestamp) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_a_long_replaced_text_the_beginning_is_shown() {
+        let at = Timestamp::from_microseconds(0);
+        let rows = [
+            ("ä".repeat(400), 400, None),
+            ("ä".repeat(401), 400, Some(401)),
+            (String::new(), 0, None),
+        ];
+        for (text, shown, length) in rows {
+            let replaced = Replaced::of(&text, at);
+            let found = (replaced.content.chars().count(), replaced.content_length);
+            assert_eq!(found, (shown, length));
+            assert_eq!(replaced.updated_at, "1970-01-01T00:00:00Z");
+        }
+    }
 
     #[test]
     fn times_to_live() {

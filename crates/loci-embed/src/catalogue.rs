@@ -7,6 +7,9 @@ use loci_core::{CosineScale, ModelId};
 pub(crate) const BUNDLED_DIGEST: &str = "8fbcf67f330f799e";
 /// The suffix of the fingerprints of models that run on an installed onnxruntime.
 pub(crate) const ORT_SUFFIX: &str = ":ort";
+/// The suffix of the fingerprints of models whose values have a scale for each token (a row of a
+/// matrix). Without a suffix, one scale is for all tokens of a text, as before.
+pub(crate) const ROWS_SUFFIX: &str = ":rows";
 
 /// A model of the catalogue. Its graph returns the normalized mean of the token vectors.
 #[derive(Debug, PartialEq)]
@@ -84,7 +87,7 @@ impl CatalogueModel {
         self.files.iter().map(|file| file.bytes).sum()
     }
 
-    /// Returns a text that names everything that its vectors depend on.
+    /// Returns a text that names everything that its vectors depend on, but for the arithmetic.
     pub(crate) fn fingerprint(&self) -> String {
         let CatalogueModel {
             name,
@@ -100,9 +103,13 @@ impl CatalogueModel {
         format!("{name}-int8:{digest}:{tokens_max}:{query_prefix}|{passage_prefix}")
     }
 
-    /// Returns the model that made vectors of this fingerprint, on any runtime.
+    /// Returns the model that made vectors of this fingerprint, by any arithmetic.
     pub fn of_fingerprint(fingerprint: &ModelId) -> Option<&'static Self> {
-        let fingerprint = fingerprint.as_str().trim_end_matches(ORT_SUFFIX);
+        let fingerprint = fingerprint.as_str();
+        let suffix = [ORT_SUFFIX, ROWS_SUFFIX]
+            .into_iter()
+            .find_map(|suffix| fingerprint.strip_suffix(suffix));
+        let fingerprint = suffix.unwrap_or(fingerprint);
         CATALOGUE
             .iter()
             .find(|model| model.fingerprint() == fingerprint)

@@ -2,10 +2,12 @@
 //! compiled into the binary, another model of the catalogue, or any ONNX model of the same kind in
 //! a folder.
 //!
-//! The local model runs one text at a time on one core: its int8 kernels scale activations by the
-//! largest value of the whole input, so in a batch a text's vector would depend on the other texts.
-//! By itself, it depends only on the text and needs no padding, and many texts still use all cores,
-//! one each.
+//! A model of the catalogue runs short texts together: each token's values are quantised by a scale
+//! of their own, so that a text's vector depends only on the text, and nothing is padded. For a model
+//! outside of the catalogue the graph says one scale for all values of a run, so that each text has a
+//! run of its own. A run takes one core; many texts use all cores.
+//!
+//! A cross-encoder in a folder, behind [`loci_core::Reranker`], reads questions and texts together.
 //!
 //! With the feature `ort`, an onnxruntime that the user installed can run the same files. In front
 //! of any local or remote model, [`CachedEmbedder`] caches the vectors of queries.
@@ -27,10 +29,14 @@
     allow(clippy::unwrap_used, reason = "a test that fails may panic")
 )]
 
+mod bundled;
 mod cached;
 mod catalogue;
 mod charsmap;
 mod cores;
+mod cross_encoder;
+mod encoder;
+mod encoder_network;
 mod idle;
 mod local;
 mod network;
@@ -38,8 +44,10 @@ mod no_model;
 #[cfg(feature = "ort")]
 mod onnxruntime;
 mod parallel;
+mod pools;
 mod program_file;
 mod rten_network;
+mod runs;
 mod runtime;
 mod token;
 mod tokenizer;
@@ -48,5 +56,6 @@ mod word_pieces;
 
 pub use cached::CachedEmbedder;
 pub use catalogue::{CATALOGUE, CatalogueModel, Languages, ModelFile};
+pub use cross_encoder::CrossEncoder;
 pub use local::LocalModel;
 pub use no_model::NoModel;

@@ -1,7 +1,6 @@
 //! A model that runs in this process.
 
 use std::borrow::Cow;
-use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,12 +9,13 @@ use data_encoding::HEXLOWER;
 use loci_core::{CosineScale, Embedder, Error, ModelId, Result};
 use sha2::{Digest, Sha256};
 
-use crate::catalogue::{BUNDLED, CatalogueModel};
+use crate::catalogue::{BUNDLED, CatalogueModel, ROWS_SUFFIX};
 use crate::cores::{Core, Cores};
 use crate::idle::Idle;
 use crate::network::Network;
 use crate::parallel::{Priority, spread};
-use crate::runtime::Runtime;
+use crate::runs::{distinct, longest_first, runs};
+use crate::runtime::{Runtime, Scales};
 use crate::tokenizer::Tokenizer;
 
 static BUNDLED_TOKENIZER: &[u8] = include_bytes!("../model/tokenizer.json");
@@ -44,9 +44,10 @@ const CHECK_TEXT: &str = "The model answers.";
 /// models read 256 tokens. The first [`embed`](Embedder::embed) loads the model for all threads;
 /// after a failed load, the next call tries again. A model that was not used for a minute is
 /// dropped, and loaded again by the next call. One text uses one core; several use all cores, the
-/// longest first, and all callers together never use more. Texts in the
-/// [background](Embedder::embed_in_background) have threads of their own, which run when the cores
-/// are not wanted for others. A text's vector depends only on the text.
+/// longest first, and all callers together never use more. Short texts of one call run together, and
+/// equal ones once. Texts in the [background](Embedder::embed_in_background) have threads of their
+/// own, which run when the cores are not wanted for others. A text's vector depends only on the text,
+/// to the bit, and on any processor.
 pub struct LocalModel {
     model: ModelId,
     source: Source,
@@ -80,11 +81,7 @@ struct LoadedModel {
 impl LocalModel {
     /// Returns the bundled model. Loads nothing until its first use.
     pub fn bundled() -> Self {
-        LocalModel::new(
-            ModelId::new(BUNDLED.fingerprint()),
-            Source::Bundled,
-            Some(&BUNDLED),
-        )
+        LocalModel::known(Source::Bundled, &BUNDLED)
     }
 
     /// Returns a model of the catalogue: the bundled one, or one with its files in its own folder.
@@ -99,7 +96,7 @@ impl LocalModel {
             tokenizer,
             digest: model.digest.to_owned(),
         };
-        LocalModel::new(ModelId::new(model.fingerprint()), source, Some(model))
+        LocalModel::known(source, model)
     }
 
     /// Returns the model in a folder: `model.onnx` or, if that is missing, `model_int8.onnx`
@@ -122,18 +119,17 @@ impl LocalModel {
         };
         let tokenizer = folder.join(TOKENIZER_FILE);
         let digest = digest(&read(&graph)?, &read(&tokenizer)?);
+        let model = ModelId::new(format!("{FOLDER_PREFIX}{digest}:{TOKENS_MAX}"));
         let known = CatalogueModel::with_digest(&digest);
-        let name = || format!("{FOLDER_PREFIX}{digest}:{TOKENS_MAX}");
-        let model = ModelId::new(known.map_or_else(name, CatalogueModel::fingerprint));
-        Ok(LocalModel::new(
-            model,
-            Source::Folder {
-                graph,
-                tokenizer,
-                digest,
-            },
-            known,
-        ))
+        let source = Source::Folder {
+            graph,
+            tokenizer,
+            digest,
+        };
+        Ok(match known {
+            Some(known) => LocalModel::known(source, known),
+            None => LocalModel::new(model, source, None, Scales::PerText),
+        })
     }
 
     /// Returns true if a model with this fingerprint may be in a folder.
@@ -142,9 +138,20 @@ impl LocalModel {
         model.as_str().starts_with(FOLDER_PREFIX) || known.is_some_and(|known| !known.is_bundled())
     }
 
-    fn new(model: ModelId, source: Source, known: Option<&'static CatalogueModel>) -> Self {
+    fn known(source: Source, model: &'static CatalogueModel) -> Self {
+        let id = ModelId::new(format!("{}{ROWS_SUFFIX}", model.fingerprint()));
+        LocalModel::new(id, source, Some(model), Scales::PerToken)
+    }
+
+    fn new(
+        model: ModelId,
+        source: Source,
+        known: Option<&'static CatalogueModel>,
+        scales: Scales,
+    ) -> Self {
         let runtime = Runtime::BuiltIn {
             for_one_text: false,
+            scales,
         };
         let limit = std::thread::available_parallelism().map_or(1, usize::from);
         LocalModel {
@@ -164,11 +171,38 @@ impl LocalModel {
     #[must_use]
     pub fn for_one_text(self) -> Self {
         let runtime = match self.runtime {
-            Runtime::BuiltIn { .. } => Runtime::BuiltIn { for_one_text: true },
+            Runtime::BuiltIn { scales, .. } => Runtime::BuiltIn {
+                for_one_text: true,
+                scales,
+            },
             #[cfg(feature = "ort")]
             runtime => runtime,
         };
         LocalModel { runtime, ..self }
+    }
+
+    /// Computes the vectors that former versions stored, which had one scale for all tokens of a text:
+    /// it is another model, and slower. A model outside of the catalogue stays as it is.
+    #[must_use]
+    pub fn of_former_versions(self) -> Self {
+        match self.runtime {
+            Runtime::BuiltIn { for_one_text, .. } => LocalModel {
+                model: self.bare_model(),
+                runtime: Runtime::BuiltIn {
+                    for_one_text,
+                    scales: Scales::PerText,
+                },
+                ..self
+            },
+            #[cfg(feature = "ort")]
+            Runtime::Onnxruntime { .. } => self,
+        }
+    }
+
+    /// Returns its fingerprint without the arithmetic.
+    fn bare_model(&self) -> ModelId {
+        let model = self.model.as_str();
+        ModelId::new(model.strip_suffix(ROWS_SUFFIX).unwrap_or(model))
     }
 
     /// Runs the same files on an onnxruntime (1.17 or newer) that the user installed: `library`,
@@ -181,7 +215,8 @@ impl LocalModel {
     #[cfg(feature = "ort")]
     #[must_use]
     pub fn on_onnxruntime(self, library: Option<PathBuf>) -> Self {
-        let model = ModelId::new(format!("{}{}", self.model, crate::catalogue::ORT_SUFFIX));
+        let suffix = crate::catalogue::ORT_SUFFIX;
+        let model = ModelId::new(format!("{}{suffix}", self.bare_model()));
         LocalModel {
             model,
             runtime: Runtime::Onnxruntime { library },
@@ -280,10 +315,11 @@ impl LocalModel {
         let loaded = self.loaded()?;
         let core = self.cores.take();
         let tokens = self.tokens(&loaded, prefix, text)?;
-        self.vector(&loaded, &tokens, &core)
+        let mut vectors = self.vectors(&loaded, &[&tokens], &core)?;
+        Ok(vectors.remove(0))
     }
 
-    /// Takes a core for one text at a time, so that another caller waits at most for one text.
+    /// Takes a core for one run at a time, so that another caller waits at most for one run.
     fn embed_all(
         &self,
         prefix: &str,
@@ -297,16 +333,48 @@ impl LocalModel {
             let _core = cores.take();
             self.tokens(&loaded, prefix, texts[index])
         })?;
-        spread(&longest_first(&tokens), self.limit, priority, |index| {
-            self.vector(&loaded, &tokens[index], &cores.take())
-        })
+        let (distinct, places) = distinct(&tokens);
+        let order = longest_first(&distinct);
+        let runs = runs(
+            &order,
+            &distinct,
+            loaded.network.tokens_at_once(),
+            self.limit,
+        );
+        let in_order: Vec<usize> = (0..runs.len()).collect();
+        let of_runs = spread(&in_order, self.limit, priority, |run| {
+            let texts: Vec<&[i32]> = order[runs[run].clone()]
+                .iter()
+                .map(|&text| distinct[text])
+                .collect();
+            self.vectors(&loaded, &texts, &cores.take())
+        })?;
+        let mut vectors = vec![Vec::new(); distinct.len()];
+        for (text, vector) in order.into_iter().zip(of_runs.into_iter().flatten()) {
+            vectors[text] = vector;
+        }
+        Ok(places
+            .into_iter()
+            .map(|text| vectors[text].clone())
+            .collect())
     }
 
-    fn vector(&self, loaded: &LoadedModel, tokens: &[i32], core: &Core<'_>) -> Result<Vec<f32>> {
-        loaded
-            .network
-            .run(tokens, core)
-            .map_err(|problem| self.failed(problem))
+    fn vectors(
+        &self,
+        loaded: &LoadedModel,
+        texts: &[&[i32]],
+        core: &Core<'_>,
+    ) -> Result<Vec<Vec<f32>>> {
+        let vectors = loaded.network.run(texts, core);
+        let vectors = vectors.map_err(|problem| self.failed(problem))?;
+        if vectors.len() != texts.len() {
+            return Err(self.failed(format!(
+                "it gave {} vectors for {} texts",
+                vectors.len(),
+                texts.len()
+            )));
+        }
+        Ok(vectors)
     }
 
     fn failed(&self, problem: impl std::fmt::Display) -> Error {
@@ -358,14 +426,6 @@ impl Embedder for LocalModel {
     }
 }
 
-/// Returns the indexes of the texts from the longest to the shortest, so that no core idles for
-/// long at the end (Graham, "Bounds on multiprocessing timing anomalies", 1969).
-fn longest_first(texts: &[Vec<i32>]) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..texts.len()).collect();
-    order.sort_by_key(|&index| Reverse(texts[index].len()));
-    order
-}
-
 fn read(path: &Path) -> Result<Vec<u8>> {
     std::fs::read(path).map_err(|error| unusable(path, format!("cannot be read: {error}")))
 }
@@ -381,7 +441,7 @@ fn unusable(path: &Path, problem: impl std::fmt::Display) -> Error {
 fn not_installed(model: &CatalogueModel, graph: &Path, error: &Error) -> Error {
     let (name, folder) = (model.name, graph.parent().unwrap_or(graph).display());
     Error::unavailable(format!(
-        "{folder} does not hold the files of {name} ({}); put them there with `loci model install {name} --from SOURCE`, \
+        "{folder} does not hold the files of {name} ({}); put them there with `loci model install {name}`, \
          or choose another model with `loci model use`",
         error.message
     ))
@@ -408,13 +468,11 @@ mod tests {
             digest(BUNDLED_GRAPH, BUNDLED_TOKENIZER),
             crate::catalogue::BUNDLED_DIGEST
         );
-        assert!(LocalModel::bundled().model().as_str().ends_with(":256"));
-    }
-
-    #[test]
-    fn texts_with_more_tokens_are_begun_earlier() {
-        let texts: Vec<Vec<i32>> = [3, 256, 2, 9, 256].map(|tokens| vec![0; tokens]).into();
-        assert_eq!(longest_first(&texts), [1, 4, 3, 0, 2]);
-        assert!(longest_first(&[]).is_empty());
+        assert!(
+            LocalModel::bundled()
+                .model()
+                .as_str()
+                .ends_with(":256:rows")
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! The interface of all runtimes to a graph: token ids in, one vector out.
+//! The interface of all runtimes to a graph: token ids in, one vector for each text out.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -6,9 +6,15 @@ use crate::cores::Core;
 
 /// A BERT encoder, ready to run.
 pub(crate) trait Network: Send + Sync {
-    /// Returns the unit vector of a text's token ids, computed on one core. The error describes the
-    /// internal failure.
-    fn run(&self, token_ids: &[i32], core: &Core<'_>) -> Result<Vec<f32>, String>;
+    /// Returns the unit vector of each text's token ids, computed on one core. It depends only on
+    /// the text. The error describes the internal failure.
+    fn run(&self, texts: &[&[i32]], core: &Core<'_>) -> Result<Vec<Vec<f32>>, String>;
+
+    /// Returns the tokens up to which texts in one run take less time than in a run each; 0 if they
+    /// never do.
+    fn tokens_at_once(&self) -> usize {
+        0
+    }
 }
 
 pub(crate) const IDS: &str = "input_ids";

@@ -127,8 +127,8 @@ impl OnnxruntimeNetwork {
     }
 }
 
-impl Network for OnnxruntimeNetwork {
-    fn run(&self, token_ids: &[i32], core: &Core<'_>) -> Result<Vec<f32>, String> {
+impl OnnxruntimeNetwork {
+    fn vector(&self, token_ids: &[i32], core: &Core<'_>) -> Result<Vec<f32>, String> {
         let mut slot = self.sessions[core.number()]
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
@@ -159,6 +159,12 @@ impl Network for OnnxruntimeNetwork {
         })?;
         *slot = Some(session);
         unit_vector(values)
+    }
+}
+
+impl Network for OnnxruntimeNetwork {
+    fn run(&self, texts: &[&[i32]], core: &Core<'_>) -> Result<Vec<Vec<f32>>, String> {
+        texts.iter().map(|text| self.vector(text, core)).collect()
     }
 }
 

@@ -1,22 +1,20 @@
 //! Runs a graph on the runtime inside this binary.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
-use rten::{Model, ModelOptions, NodeId, RunOptions, ThreadPool, ValueOrView};
+use rten::{Model, ModelOptions, NodeId, RunOptions, ValueOrView};
 use rten_tensor::NdTensor;
 
+use crate::bundled::{GRAPH, TENSORS};
 use crate::cores::Core;
 use crate::network::{
     IDS, MASK, Network, Output, TYPES, guarded, no_input, sum_of_rows, unit_vector,
 };
+use crate::pools::Pools;
 use crate::program_file;
 
-/// The bundled graph, whose large tensors are in [`BUNDLED_TENSORS`].
-static BUNDLED_GRAPH: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/graph.onnx"));
-/// The large tensors of the bundled graph.
-static BUNDLED_TENSORS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/tensors.data"));
-
-/// A graph in memory, and a thread for each number of a core that was used.
+/// A graph in memory, and a thread for each core that was used. The graph finds one scale for all
+/// values of a run, so each text has a run of its own.
 pub(crate) struct RtenNetwork {
     model: Model,
     ids: NodeId,
@@ -24,9 +22,7 @@ pub(crate) struct RtenNetwork {
     types: Option<NodeId>,
     output: Output,
     output_id: NodeId,
-    /// One thread each, started at the first use of its number. It has the priority of the thread
-    /// that uses it first, as all that use that number have.
-    pools: Vec<OnceLock<Arc<ThreadPool>>>,
+    pools: Pools,
 }
 
 impl RtenNetwork {
@@ -36,13 +32,13 @@ impl RtenNetwork {
         let name = "tensors.data";
         // One text reads few pages of the tensors, and a process that embeds more gives the memory
         // back later.
-        let copy = (!for_one_text).then(|| program_file::copy_of(BUNDLED_TENSORS));
+        let copy = (!for_one_text).then(|| program_file::copy_of(TENSORS));
         match copy.flatten() {
             Some(copy) => options.external_data(name, copy),
-            None => options.external_data_static(name, BUNDLED_TENSORS),
+            None => options.external_data_static(name, TENSORS),
         };
         let model = guarded(|| {
-            let loaded = options.load_static_slice(BUNDLED_GRAPH);
+            let loaded = options.load_static_slice(GRAPH);
             loaded.map_err(|error| error.to_string())
         })?;
         RtenNetwork::of(model, cores)
@@ -70,7 +66,7 @@ impl RtenNetwork {
                 .find_node(name)
                 .filter(|id| model.output_ids().contains(id))
         })?;
-        let pools = (0..cores).map(|_| OnceLock::new()).collect();
+        let pools = Pools::new(cores);
         Ok(RtenNetwork {
             model,
             ids,
@@ -91,8 +87,8 @@ fn options(for_one_text: bool) -> ModelOptions {
     options
 }
 
-impl Network for RtenNetwork {
-    fn run(&self, token_ids: &[i32], core: &Core<'_>) -> Result<Vec<f32>, String> {
+impl RtenNetwork {
+    fn vector(&self, token_ids: &[i32], core: &Core<'_>) -> Result<Vec<f32>, String> {
         let shape = [1, token_ids.len()];
         let mut inputs: Vec<(NodeId, ValueOrView<'_>)> = vec![
             (
@@ -105,9 +101,8 @@ impl Network for RtenNetwork {
             self.types
                 .map(|types| (types, NdTensor::<i32, 2>::zeros(shape).into())),
         );
-        let pool =
-            self.pools[core.number()].get_or_init(|| Arc::new(ThreadPool::with_num_threads(1)));
-        let options = RunOptions::default().with_thread_pool(Some(Arc::clone(pool)));
+        let pool = Arc::clone(self.pools.of(core));
+        let options = RunOptions::default().with_thread_pool(Some(pool));
         unit_vector(guarded(|| {
             let values = self.model.run_n(inputs, [self.output_id], Some(options));
             let [value] = values.map_err(|error| error.to_string())?;
@@ -127,5 +122,11 @@ impl Network for RtenNetwork {
                 }
             }
         })?)
+    }
+}
+
+impl Network for RtenNetwork {
+    fn run(&self, texts: &[&[i32]], core: &Core<'_>) -> Result<Vec<Vec<f32>>, String> {
+        texts.iter().map(|text| self.vector(text, core)).collect()
     }
 }

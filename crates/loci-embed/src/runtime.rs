@@ -4,6 +4,7 @@ use std::borrow::Cow;
 #[cfg(feature = "ort")]
 use std::path::PathBuf;
 
+use crate::encoder_network::EncoderNetwork;
 use crate::network::Network;
 #[cfg(feature = "ort")]
 use crate::onnxruntime::{self, OnnxruntimeNetwork};
@@ -13,11 +14,22 @@ use crate::rten_network::RtenNetwork;
 #[cfg(feature = "ort")]
 static BUNDLED_GRAPH: &[u8] = include_bytes!("../model/model_int8.onnx");
 
+/// The way in which the built-in runtime quantises the values that are multiplied by weights.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Scales {
+    /// With a scale for each token.
+    PerToken,
+    /// With one scale for all tokens, as the graph says: for graphs outside of the catalogue, and
+    /// for vectors of former versions.
+    PerText,
+}
+
 pub(crate) enum Runtime {
     /// The runtime inside this binary.
     BuiltIn {
         /// True if the process embeds one short text, so that its weights are not packed before.
         for_one_text: bool,
+        scales: Scales,
     },
     /// An installed onnxruntime.
     #[cfg(feature = "ort")]
@@ -40,9 +52,13 @@ impl Runtime {
     /// Loads the bundled graph for this many numbers of cores. The error describes the problem with it.
     pub(crate) fn load_bundled(&self, cores: usize) -> Result<Box<dyn Network>, String> {
         match self {
-            Runtime::BuiltIn { for_one_text } => {
-                Ok(Box::new(RtenNetwork::bundled(*for_one_text, cores)?))
-            }
+            Runtime::BuiltIn {
+                for_one_text,
+                scales,
+            } => Ok(match scales {
+                Scales::PerToken => Box::new(EncoderNetwork::bundled(*for_one_text, cores)?),
+                Scales::PerText => Box::new(RtenNetwork::bundled(*for_one_text, cores)?),
+            }),
             #[cfg(feature = "ort")]
             Runtime::Onnxruntime { .. } => self.load(Cow::Borrowed(BUNDLED_GRAPH), cores),
         }
@@ -55,11 +71,15 @@ impl Runtime {
         cores: usize,
     ) -> Result<Box<dyn Network>, String> {
         match self {
-            Runtime::BuiltIn { for_one_text } => Ok(Box::new(RtenNetwork::load(
-                graph.into_owned(),
-                *for_one_text,
-                cores,
-            )?)),
+            Runtime::BuiltIn {
+                for_one_text,
+                scales,
+            } => Ok(match scales {
+                Scales::PerToken => Box::new(EncoderNetwork::load(&graph, *for_one_text, cores)?),
+                Scales::PerText => {
+                    Box::new(RtenNetwork::load(graph.into_owned(), *for_one_text, cores)?)
+                }
+            }),
             #[cfg(feature = "ort")]
             Runtime::Onnxruntime { library } => {
                 let environment =

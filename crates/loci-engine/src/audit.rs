@@ -8,7 +8,10 @@ use std::mem;
 use std::sync::{Arc, PoisonError, TryLockError};
 
 use loci_core::limits::{CLIENT_NAME_CHARACTERS_MAX, SESSION_BYTES_MAX};
-use loci_core::{Access, AuditEntry, AuditQuery, Clock, MemoryId, Result, Space, Store, Touch};
+use loci_core::{
+    Access, AccessIncrement, AuditEntry, AuditQuery, Clock, DailyCount, DailyQuery, MemoryId,
+    Result, Space, Store, day_of,
+};
 
 use crate::engine::Engine;
 use crate::observer::Observer;
@@ -170,10 +173,10 @@ impl<'a> Audit<'a> {
     }
 
     fn flush_accesses(&self) -> Result<()> {
-        let touches: Vec<Touch> = {
+        let touches: Vec<AccessIncrement> = {
             let noted = &mut *self.buffers.noted();
             noted.in_flight = mem::take(&mut noted.accesses);
-            let touch = |((space, id), access): (&(Space, MemoryId), &Access)| Touch {
+            let touch = |((space, id), access): (&(Space, MemoryId), &Access)| AccessIncrement {
                 space: space.clone(),
                 id: id.clone(),
                 access: *access,
@@ -220,6 +223,37 @@ impl<'a> Audit<'a> {
     pub fn entries(&self, query: &AuditQuery) -> Result<Vec<(u64, AuditEntry)>> {
         self.flush_to_read();
         self.store.audit(query)
+    }
+
+    /// Returns the counts of calls by day; flushes first, as [`entries`](Audit::entries) does.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    pub fn daily(&self, query: &DailyQuery) -> Result<Vec<DailyCount>> {
+        self.flush_to_read();
+        self.store.daily(query)
+    }
+
+    /// Returns the number of calls that all programs made in a space today, without a flush: it grows
+    /// with each call at once in the process that serves it, and in others when it is written.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    pub fn calls_today(&self, space: &Space) -> Result<u64> {
+        let today = day_of(self.clock.now());
+        let query = DailyQuery {
+            space: space.clone(),
+            user: None,
+            from: today,
+            until: today,
+        };
+        let waiting = {
+            let noted = self.buffers.noted();
+            let of_space = noted.entries.iter().filter(|entry| entry.space == *space);
+            of_space.count() as u64
+        };
+        let written = self.store.daily(&query)?;
+        Ok(waiting + written.iter().map(|count| count.calls).sum::<u64>())
     }
 
     /// Returns the spaces that have entries in the audit log, in the order of their names; flushes

@@ -1,6 +1,8 @@
 //! Work in the background: embedding, enrichment and maintenance.
 
 pub mod enrich;
+pub mod examine;
+pub mod files_look;
 pub mod maintain;
 pub mod sweep_clock;
 pub mod workers;
@@ -27,6 +29,7 @@ pub struct Background<'a> {
     enricher: Option<&'a dyn Enricher>,
     to_enrich: &'a Arc<Wakeup>,
     to_embed: &'a Arc<Wakeup>,
+    to_examine: &'a Arc<Wakeup>,
     rounds: &'a Rounds,
     leases: Leases<'a>,
     models: Models<'a>,
@@ -44,6 +47,7 @@ impl Engine {
             enricher: self.enricher.as_deref(),
             to_enrich: &self.to_enrich,
             to_embed: &self.to_embed,
+            to_examine: &self.to_examine,
             rounds: &self.rounds,
             leases: self.leases(),
             models: self.models(),
@@ -61,5 +65,11 @@ impl<'a> Background<'a> {
     /// [`embed_pending`](crate::Background::embed_pending).
     pub fn embed_wakeup(&self) -> &'a Arc<Wakeup> {
         self.to_embed
+    }
+
+    /// Returns the wakeup that has [`examine`](crate::Engine::examine) run at once, e.g. after a
+    /// person decided something.
+    pub fn examine_wakeup(&self) -> &'a Arc<Wakeup> {
+        self.to_examine
     }
 }

@@ -33,7 +33,10 @@ use crate::idempotency::Idempotency;
 use crate::imports::Imports;
 use crate::listings::Listings;
 use crate::memories::Memories;
+use crate::memory_files::MemoryFiles;
+use crate::nodes::Nodes;
 use crate::notes::Notes;
+use crate::open_items::OpenItems;
 use crate::search::Search;
 use crate::secrets::Secrets;
 use crate::settings::Settings;
@@ -295,9 +298,24 @@ impl<'a> Parts<'a> {
         self.engine.memories(self.actor())
     }
 
+    /// Returns the memory as a folder of text files.
+    pub fn memory_files(&self) -> MemoryFiles<'_> {
+        self.engine.memory_files(self.actor())
+    }
+
+    /// Returns the memory as a graph of named nodes.
+    pub fn nodes(&self) -> Nodes<'_> {
+        self.engine.nodes(self.actor())
+    }
+
     /// Returns the folder of notes and its index.
     pub fn notes(&self) -> Notes<'_> {
         self.engine.notes(self.actor())
+    }
+
+    /// Returns what people should decide about memories.
+    pub fn open_items(&self) -> OpenItems<'_> {
+        self.engine.open_items(self.actor())
     }
 
     /// Returns the search by words and by meaning, and the comparisons of texts.

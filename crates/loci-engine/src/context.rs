@@ -3,6 +3,7 @@
 pub mod bootstrap;
 pub mod bundle;
 pub mod draft;
+pub mod order;
 pub mod pinned;
 pub mod session_start;
 

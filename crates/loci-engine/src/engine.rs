@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use loci_core::{
     Caller, CandidateQuery, Clock, CollectionFilter, Embedder, Enricher, FormerModels, NoteFolder,
-    Redactor, Result, SourceTree, Space, Store, StoreSize, Timestamp, TokenCounter, WebSearch,
+    Redactor, Reranker, Result, SourceTree, Space, Store, StoreSize, Timestamp, TokenCounter,
+    WebSearch,
 };
 
 use crate::audit::buffers::Buffers;
@@ -49,6 +50,8 @@ pub struct Engine {
     /// Assesses memories before the local rules do.
     pub(crate) enricher: Option<Arc<dyn Enricher>>,
     pub(crate) web_search: Option<Arc<dyn WebSearch>>,
+    /// Orders the best candidates of a search once more.
+    pub(crate) reranker: Option<Arc<dyn Reranker>>,
     /// The folder of the notes of the default space.
     pub(crate) folder: Option<FolderState>,
     /// The machine whose source files this engine works with.
@@ -56,6 +59,8 @@ pub struct Engine {
     /// Checks the files that memories were made from.
     pub(crate) source_tree: Option<Arc<dyn SourceTree>>,
     pub(crate) token_counter: Arc<dyn TokenCounter>,
+    /// The address of the page, without a slash at its end; empty if it is not known.
+    pub(crate) page_url: String,
     /// The authors whose directives every reader takes.
     pub(crate) trusted_authors: Vec<String>,
     pub(crate) phases: Phases,
@@ -70,6 +75,7 @@ pub struct Engine {
     pub(crate) to_write: Arc<Wakeup>,
     pub(crate) to_enrich: Arc<Wakeup>,
     pub(crate) to_embed: Arc<Wakeup>,
+    pub(crate) to_examine: Arc<Wakeup>,
     pub(crate) buffers: Buffers,
     pub(crate) observer: Option<Arc<dyn Observer>>,
     /// Tells if the store has users besides the local one.
@@ -96,10 +102,12 @@ impl Engine {
             weights: Weights::default(),
             enricher: None,
             web_search: None,
+            reranker: None,
             folder: None,
             machine: String::new(),
             source_tree: None,
             token_counter: Arc::new(EstimatedTokens),
+            page_url: String::new(),
             trusted_authors: Vec::new(),
             phases: Phases::default(),
             search_wait: None,
@@ -109,6 +117,7 @@ impl Engine {
             to_write: Arc::default(),
             to_enrich: Arc::default(),
             to_embed: Arc::default(),
+            to_examine: Arc::default(),
             buffers: Buffers::default(),
             observer: None,
             has_other_users: None,
@@ -144,6 +153,18 @@ impl Engine {
             has_other_users: Some(has_other_users),
             ..self
         }
+    }
+
+    /// Returns the engine with the address of the page, without a slash at its end, for replies that
+    /// name a memory by its address there.
+    #[must_use]
+    pub fn with_page_url(self, page_url: String) -> Self {
+        Engine { page_url, ..self }
+    }
+
+    /// Returns the address of the page, without a slash at its end; empty if it is not known.
+    pub fn page_url(&self) -> &str {
+        &self.page_url
     }
 
     /// Returns the engine with this policy.
@@ -183,6 +204,16 @@ impl Engine {
     pub fn with_web_search(self, web_search: Arc<dyn WebSearch>) -> Self {
         Engine {
             web_search: Some(web_search),
+            ..self
+        }
+    }
+
+    /// Returns the engine with a model that orders the 30 best candidates of a search once more. Bundles
+    /// of memories and the memories of prompts go without it, because it takes too long for them.
+    #[must_use]
+    pub fn with_reranker(self, reranker: Arc<dyn Reranker>) -> Self {
+        Engine {
+            reranker: Some(reranker),
             ..self
         }
     }
@@ -298,8 +329,10 @@ impl Engine {
     /// # Errors
     /// `unavailable` if it cannot, with advice.
     pub fn check_ready(&self) -> Result<()> {
+        // The first one does not wait for a server that is away.
+        self.store.check_writable()?;
         self.store.version(&Space::default())?;
-        self.store.check_writable()
+        Ok(())
     }
 
     /// Returns the [size](Engine::size) with the index loaded, as in a process that searches.

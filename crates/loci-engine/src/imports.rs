@@ -1,9 +1,11 @@
 //! Imports of memories, and of the records of an archive.
 
+pub mod batch;
 mod forgotten;
 pub mod import;
 pub mod import_records;
 pub mod stored_vectors;
+pub mod undo;
 
 use std::sync::Arc;
 
@@ -12,8 +14,11 @@ use loci_core::{Clock, Store};
 use crate::access::Access;
 use crate::actor::Actor;
 use crate::engine::{Engine, SearchMode};
+use crate::graph::Graph;
+use crate::imports::batch::ImportBatch;
 use crate::models::Models;
 use crate::redaction::CallRedaction;
+use crate::settings::Settings;
 use crate::tombstones::Tombstones;
 use crate::wakeup::Wakeup;
 
@@ -31,6 +36,9 @@ pub struct Imports<'a> {
     access: Access<'a>,
     models: Models<'a>,
     tombstones: Tombstones<'a>,
+    settings: Settings<'a>,
+    graph: Graph<'a>,
+    batch: Option<&'a ImportBatch>,
     stores_again: bool,
     are_followed: bool,
 }
@@ -50,6 +58,9 @@ impl Engine {
             access: self.access(caller),
             models: self.models(),
             tombstones: self.tombstones(caller),
+            settings: self.settings(caller),
+            graph: self.graph(caller),
+            batch: None,
             stores_again: false,
             are_followed: false,
         }

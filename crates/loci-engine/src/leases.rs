@@ -130,7 +130,8 @@ impl Leases<'_> {
     pub(crate) fn give_back_work(&self) {
         let models = self.rounds.of_all_models();
         let embedding = models.iter().map(|model| &model.embedding);
-        for lease in std::iter::once(&self.rounds.sweeping).chain(embedding) {
+        let own = [&self.rounds.sweeping, &self.rounds.examining];
+        for lease in own.into_iter().chain(embedding) {
             let _ = self.give_back(lease);
         }
     }

@@ -9,9 +9,11 @@ pub mod forget_softly;
 pub mod forget_source;
 pub mod forget_where;
 pub mod lift;
+mod move_file;
 pub mod refile;
 pub mod remember;
 pub mod remember_as;
+pub mod remember_keyed;
 pub mod show;
 pub mod store_once;
 mod undelete;
@@ -24,6 +26,7 @@ use crate::access::Access;
 use crate::actor::Actor;
 use crate::context::Context;
 use crate::engine::Engine;
+use crate::idempotency::Idempotency;
 use crate::locks::Locks;
 use crate::models::Models;
 use crate::notes::Notes;
@@ -41,6 +44,7 @@ pub struct Memories<'a> {
     machine: &'a str,
     locks: &'a Locks,
     access: Access<'a>,
+    idempotency: Idempotency<'a>,
     models: Models<'a>,
     notes: Notes<'a>,
     search: Search<'a>,
@@ -59,6 +63,7 @@ impl Engine {
             machine: &self.machine,
             locks: &self.locks,
             access: self.access(caller),
+            idempotency: self.idempotency(caller),
             models: self.models(),
             notes: self.notes(caller),
             search: self.search(caller),

@@ -74,6 +74,8 @@ pub enum LeasedWork {
     Sweep,
     /// The embedding of waiting texts.
     Embed,
+    /// The examination of memories for what people should decide.
+    Examine,
     /// The use of a model, whose vectors others must keep until then.
     Model,
     /// Changes of the folder of notes, of a store that several machines share.
@@ -86,6 +88,7 @@ impl LeasedWork {
         match self {
             LeasedWork::Sweep => "sweep",
             LeasedWork::Embed => "embed",
+            LeasedWork::Examine => "examine",
             LeasedWork::Model => "model",
             LeasedWork::Notes => "notes",
         }

@@ -28,6 +28,18 @@ pub struct Policy {
     pub idempotent_reply_ttl_seconds: u64,
     /// The number of audit entries that triggers a write at once.
     pub audit_buffer: usize,
+    /// The helper of Anthropic's SDKs whose words the memory tool has.
+    pub memory_tool: HelperLanguage,
+}
+
+/// The language of a helper in Anthropic's SDKs. The two differ in some replies, e.g. of `insert`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum HelperLanguage {
+    /// The helper of the SDK for Python.
+    #[default]
+    Python,
+    /// The helper of the SDK for TypeScript.
+    TypeScript,
 }
 
 /// The weights of the two ranks in reciprocal rank fusion.
@@ -76,6 +88,7 @@ impl Policy {
         audit_retention_seconds: 90 * DAY_SECONDS,
         idempotent_reply_ttl_seconds: DAY_SECONDS,
         audit_buffer: 100,
+        memory_tool: HelperLanguage::Python,
     };
 }
 

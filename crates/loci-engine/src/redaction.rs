@@ -175,13 +175,15 @@ impl<'a> CallRedaction<'a> {
         if self.redacts_everything() {
             let Remember {
                 content,
+                title,
                 summary,
                 tags,
                 citations,
                 attributes,
                 ..
             } = &mut request;
-            let texts = std::iter::once(content).chain(summary).chain(tags);
+            let texts = std::iter::once(content).chain(title).chain(summary);
+            let texts = texts.chain(tags);
             let found = redact_parts(texts, citations, attributes, |text| self.redact(text));
             self.note(&found);
         }

@@ -14,13 +14,17 @@ pub mod ready;
 pub mod recall;
 pub mod recall_within;
 pub mod repeats;
+mod rerank;
 pub mod search_web;
 pub mod signals;
+pub mod strength;
 
 use std::collections::HashMap;
 use std::time::Duration;
 
-use loci_core::{CandidateQuery, Filter, MemoryId, QueryVector, Result, Store, WebSearch};
+use loci_core::{
+    CandidateQuery, Filter, MemoryId, QueryVector, Reranker, Result, Store, WebSearch,
+};
 
 use crate::access::Access;
 use crate::actor::Actor;
@@ -41,6 +45,7 @@ pub struct Search<'a> {
     policy: &'a Policy,
     weights: &'a Weights,
     web: Option<&'a dyn WebSearch>,
+    reranker: Option<&'a dyn Reranker>,
     wait: Option<Duration>,
     rounds: &'a Rounds,
     access: Access<'a>,
@@ -59,6 +64,7 @@ impl Engine {
             policy: &self.policy,
             weights: &self.weights,
             web: self.web_search.as_deref(),
+            reranker: self.reranker.as_deref(),
             wait: self.search_wait,
             rounds: &self.rounds,
             access: self.access(caller),

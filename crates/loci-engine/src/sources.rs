@@ -12,6 +12,8 @@ use loci_core::{Clock, SourceFile, SourceTree, Store};
 use crate::access::Access;
 use crate::actor::Actor;
 use crate::engine::{Engine, SearchMode};
+use crate::imports::Imports;
+use crate::imports::batch::ImportBatch;
 use crate::locks::Locks;
 use crate::notes::Notes;
 use crate::tombstones::Tombstones;
@@ -31,6 +33,7 @@ pub struct Sources<'a> {
     access: Access<'a>,
     notes: Notes<'a>,
     tombstones: Tombstones<'a>,
+    imports: Imports<'a>,
     files_again: bool,
 }
 
@@ -49,6 +52,7 @@ impl Engine {
             access: self.access(caller),
             notes: self.notes(caller),
             tombstones: self.tombstones(caller),
+            imports: self.imports(caller),
             files_again: false,
         }
     }
@@ -61,6 +65,16 @@ impl<'a> Sources<'a> {
     pub fn again(self, files_again: bool) -> Self {
         Sources {
             files_again,
+            ..self
+        }
+    }
+
+    /// Returns the same operations, which note in the batch what they file, if there is one, so that
+    /// it can be [taken back](crate::Imports::undo).
+    #[must_use]
+    pub fn in_batch(self, batch: Option<&'a ImportBatch>) -> Self {
+        Sources {
+            imports: self.imports.in_batch(batch),
             ..self
         }
     }

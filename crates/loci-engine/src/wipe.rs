@@ -51,7 +51,7 @@ impl Parts<'_> {
     fn leave_tombstones(&self, owner: &str, origin: Option<&str>) -> Result<()> {
         let filter = Filter {
             owner: OwnerFilter::Only(owner.to_owned()),
-            origin: origin.map(str::to_owned),
+            origins: Vec::from_iter(origin.map(str::to_owned)),
             ..everything(&self.caller().space)
         };
         let (store, tombstones) = (&self.engine().store, self.engine().tombstones(self.actor()));

@@ -1,5 +1,7 @@
 //! The instructions of loci in a file that agents read, e.g. `CLAUDE.md` or `AGENTS.md`.
 
+use std::borrow::Cow;
+
 use crate::change::Addition;
 
 /// The line before the instructions.
@@ -49,6 +51,16 @@ impl InstructionBlock<'_> {
     /// A problem of the text: it has one mark without the other.
     pub fn put(&self, text: &str) -> Result<String, String> {
         put(text, &self.text())
+    }
+}
+
+/// Returns the text without the block of loci, if it has one.
+pub fn without_block(text: &str) -> Cow<'_, str> {
+    match AnyBlock.is_in(text) {
+        Ok(true) => AnyBlock
+            .remove(text)
+            .map_or(Cow::Borrowed(text), Cow::Owned),
+        _ => Cow::Borrowed(text),
     }
 }
 

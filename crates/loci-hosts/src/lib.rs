@@ -45,6 +45,7 @@ mod host;
 mod instructions;
 mod known;
 mod machine;
+mod memories;
 mod module;
 mod own_plugin;
 mod place;
@@ -65,12 +66,13 @@ pub use host::{
     Event, HookCommand, HookFile, HookForm, HookReply, Host, Http, Instructions, List, OwnPlugin,
     PluginMark, Scope, Servers, TOKEN_VARIABLE,
 };
-pub use instructions::InstructionBlock;
+pub use instructions::{InstructionBlock, without_block};
 pub use known::{
     CLAUDE_CODE, CLAUDE_DESKTOP, CLINE, CODEX, CURSOR, GEMINI_CLI, GOOSE, OPENCODE, VSCODE,
     WINDSURF, ZED,
 };
 pub use machine::{Base, Folder, Machine, System};
+pub use memories::{HOST_MEMORIES, HostMemory, MemoryFile, MemoryPlace, MemoryRoom, host_memory};
 pub use place::{Leftover, Reach, leftovers, sweep, work_tree};
 pub use settings_file::replace_file;
 pub use shell::quoted;

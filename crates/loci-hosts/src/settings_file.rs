@@ -68,7 +68,7 @@ pub fn read(file: &Path, reach: Reach<'_>) -> Result<Option<String>, EditError> 
 pub fn text_of(file: &Path, seen: Option<&FileVersion>) -> Result<Option<String>, EditError> {
     let text = seen.map(|seen| String::from_utf8(seen.bytes.clone()));
     text.transpose()
-        .map_err(|_| refused(file)("it is not text in UTF-8".to_owned()))
+        .map_err(|error| refused(file)(format!("it is not text in UTF-8: {error}")))
 }
 
 /// Replaces the text of a file atomically, if it still is the expected one. The file keeps its mode

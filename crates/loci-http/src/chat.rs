@@ -197,7 +197,7 @@ fn judged(reply: Reply) -> Result<Enrichment, String> {
     }
     if !MEMORY_KINDS.contains(&judgement.memory_type.as_str()) {
         return Err(format!(
-            "gave a memory_type that is none of {}",
+            "gave a memory_type that is not one of {}",
             MEMORY_KINDS.join(", ")
         ));
     }

@@ -355,7 +355,7 @@ pub(crate) fn base_host(setting: &str, base_url: &str, path: &str, remedy: &str)
         wrong("is no URL; give one such as `https://host.example/v1`").caused_by(error)
     })?;
     if !matches!(uri.scheme_str(), Some("http" | "https")) {
-        return Err(wrong("must begin with `http://` or `https://`"));
+        return Err(wrong("must start with `http://` or `https://`"));
     }
     if uri
         .authority()

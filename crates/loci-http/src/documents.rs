@@ -7,9 +7,11 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use ureq::http::uri::InvalidUri;
 use ureq::http::{Response, StatusCode, Uri, header};
+use ureq::unversioned::transport::DefaultConnector;
 use ureq::{Body, RequestBuilder};
 
 use crate::client::is_loopback;
+use crate::public_addresses::PublicAddresses;
 use crate::trust;
 
 /// The longest error code of OAuth that is shown.
@@ -36,7 +38,7 @@ impl DocumentUrl {
         })?;
         let authority = uri
             .authority()
-            .ok_or_else(|| wrong("must begin with `https://`"))?;
+            .ok_or_else(|| wrong("must start with `https://`"))?;
         if authority.as_str().contains('@') || url.contains('#') {
             return Err(wrong("must hold no user name, no password and no `#`"));
         }
@@ -56,7 +58,7 @@ impl DocumentUrl {
                 is_loopback,
             }),
             _ => Err(wrong(
-                "must begin with `https://`; `http://` is for this machine alone (127.0.0.1, localhost)",
+                "must start with `https://`; `http://` is for this machine alone (127.0.0.1, localhost)",
             )),
         }
     }
@@ -92,6 +94,32 @@ impl Documents {
             .timeout_global(Some(timeout));
         Documents {
             agent: config.build().new_agent(),
+            bytes_max,
+            timeout,
+        }
+    }
+
+    /// Returns a client for documents whose URLs strangers choose: it connects only to public
+    /// addresses, also where a name leads to others, and uses no proxy, which would look names up by
+    /// itself.
+    pub fn of_strangers(bytes_max: u64, timeout: Duration) -> Self {
+        let config = ureq::Agent::config_builder()
+            .http_status_as_error(false)
+            .max_redirects(0)
+            .max_redirects_will_error(false)
+            .https_only(true)
+            .proxy(None)
+            .max_idle_connections(0)
+            .tls_config(trust::tls())
+            .user_agent(concat!("loci/", env!("CARGO_PKG_VERSION")))
+            .timeout_global(Some(timeout));
+        let agent = ureq::Agent::with_parts(
+            config.build(),
+            DefaultConnector::default(),
+            PublicAddresses::default(),
+        );
+        Documents {
+            agent,
             bytes_max,
             timeout,
         }

@@ -60,7 +60,7 @@ impl Downloads {
             ));
         }
         if !matches!(uri.scheme_str(), Some("http" | "https")) {
-            return Err(invalid("must begin with `https://` or `http://`"));
+            return Err(invalid("must start with `https://` or `http://`"));
         }
         let unavailable = |problem: String| Error::unavailable(format!("{url} {problem}"));
         let mut request = self.agent.get(url);

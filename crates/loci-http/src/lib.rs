@@ -23,6 +23,7 @@ mod documents;
 mod downloads;
 mod embeddings;
 mod post_client;
+mod public_addresses;
 mod readiness;
 mod sign_in_code;
 mod trust;

@@ -38,7 +38,7 @@ pub fn check_ready(argument: &str, url: &str, timeout: Duration) -> Result<Readi
         wrong("is no URL; give one such as `http://127.0.0.1:7821`").caused_by(error)
     })?;
     if !matches!(uri.scheme_str(), Some("http" | "https")) {
-        return Err(wrong("must begin with `http://` or `https://`"));
+        return Err(wrong("must start with `http://` or `https://`"));
     }
     let host = uri.host().unwrap_or_default();
     let has_user = uri

@@ -156,6 +156,23 @@ impl Base {
         })
     }
 
+    /// When a memory was first stored, and its tags: without its texts, for a look at all memories.
+    pub(crate) fn glance(&self, number: u32) -> Option<(Timestamp, impl Iterator<Item = Name>)> {
+        let start = number as usize * RECORD_BYTES;
+        let bytes = self.records.get(start..start + RECORD_BYTES)?;
+        let texts = (2..5).map(|index| u32_at(bytes, index));
+        let before: usize = texts
+            .filter(|length| *length != NONE)
+            .map(|length| length as usize)
+            .sum();
+        let start = usize::try_from(u64_at(bytes, 0))
+            .ok()?
+            .checked_add(before)?;
+        let end = start.checked_add(u32_at(bytes, 5) as usize)?;
+        let tags = self.heap.get(start..end)?;
+        Some((moment(bytes, 6), names(tags)))
+    }
+
     pub(crate) fn record(&self, number: u32) -> Option<RecordRef<'_>> {
         let start = number as usize * RECORD_BYTES;
         let bytes = self.records.get(start..start + RECORD_BYTES)?;

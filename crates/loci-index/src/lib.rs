@@ -58,6 +58,7 @@
 mod base;
 pub mod codec;
 mod context;
+mod facet_counts;
 mod hubness;
 mod ids;
 mod interner;

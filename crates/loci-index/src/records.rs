@@ -4,16 +4,19 @@
 //! e.g. a list as JSON in `SQLite` and as an array in `PostgreSQL`: that is the [`ReadColumns`] of a
 //! store.
 
+mod token;
+
 use std::array::TryFromSliceError;
 
 use loci_core::{
-    Access, AuditEntry, AuditFailure, AuditRecord, CacheEntry, ContentHash, Decision, Delivery,
-    EnrichmentStatus, Error, ErrorCode, Fact, FileProblem, FileProblemKind, FileStamp,
-    IdempotentReply, Location, Memory, MemoryId, ModelId, Name, NoteFile, Period, RecordVerb,
-    Scope, Scopes, SourceFile, Space, Thread, Tier, Timestamp, Token, Tombstone, Tunnel, TunnelEnd,
-    Vector, Version, Visibility,
+    Access, AuditEntry, AuditFailure, AuditRecord, CacheEntry, ContentHash, DailyCount, Decision,
+    Delivery, EnrichmentStatus, Error, ErrorCode, Fact, FileProblem, FileProblemKind, FileStamp,
+    IdempotentReply, Location, Memory, MemoryId, ModelId, Name, NoteFile, OpenItem, Period,
+    RecordVerb, SourceFile, Space, Thread, Tier, Timestamp, Tombstone, Tunnel, TunnelEnd, Vector,
+    Version, Visibility,
 };
 
+pub use self::token::TOKEN;
 use crate::StoredMemory;
 use crate::codec::{
     damaged, decode_attributes, decode_citations, decode_links, decode_vector, stored_space,
@@ -26,6 +29,11 @@ pub const TUNNEL: &str = "space, id, source_collection, source_section, source_m
     target_section, target_memory, label, owner, is_common, created_at, updated_at";
 /// The columns of [`Tombstone`].
 pub const TOMBSTONE: &str = "text, memory, salt, source, forgotten_at, is_removed";
+/// The columns of a [`DailyCount`] after its space.
+pub const DAILY: &str = "day, \"user\", via, client, tool, outcome, calls, results, weak, tokens_start, tokens_prompt, \
+    tokens_reply, stored, t0, t1, t2, t3, t4, t5, t6, t7, t8, t9, t10, t11";
+/// The columns of an [`OpenItem`] after its space, of `open_item AS o`.
+pub const OPEN_ITEM: &str = "key, memory, revision, kind, other, certainty";
 /// The columns of [`NoteFile`].
 pub const NOTE_FILE: &str = "path, bytes, modified, settled, hash, memory, says_id, links, problem, message, \
     missing_since";
@@ -391,6 +399,50 @@ impl StoredRecord for Tunnel {
     }
 }
 
+impl StoredRecord for DailyCount {
+    const NOUN: &'static str = "daily count";
+    const KEY: usize = 0;
+
+    fn read<'a, C: ReadColumns<'a>>(columns: &mut C) -> Result<Self, C::Error> {
+        let mut count = DailyCount {
+            day: columns.integer()?,
+            user: columns.string()?,
+            via: columns.string()?,
+            client: columns.string()?,
+            tool: columns.string()?,
+            outcome: columns.string()?,
+            calls: columns.number()?,
+            results: columns.number()?,
+            weak: columns.number()?,
+            tokens_start: columns.number()?,
+            tokens_prompt: columns.number()?,
+            tokens_reply: columns.number()?,
+            stored: columns.number()?,
+            ..DailyCount::default()
+        };
+        for calls in &mut count.time_buckets {
+            *calls = columns.number()?;
+        }
+        Ok(count)
+    }
+}
+
+impl StoredRecord for OpenItem {
+    const NOUN: &'static str = "open item";
+    const KEY: usize = 0;
+
+    fn read<'a, C: ReadColumns<'a>>(columns: &mut C) -> Result<Self, C::Error> {
+        Ok(OpenItem {
+            key: columns.string()?,
+            memory: columns.id()?,
+            revision: columns.number()?,
+            kind: columns.string()?,
+            other: columns.id_or_null()?,
+            certainty: columns.integer()?,
+        })
+    }
+}
+
 impl StoredRecord for Tombstone {
     const NOUN: &'static str = "tombstone";
     const KEY: usize = 0;
@@ -471,29 +523,6 @@ impl StoredRecord for CacheEntry {
             },
             created_at: columns.time()?,
             expires_at: columns.time()?,
-        })
-    }
-}
-
-impl StoredRecord for Token {
-    const NOUN: &'static str = "token";
-    const KEY: usize = 0;
-
-    fn read<'a, C: ReadColumns<'a>>(columns: &mut C) -> Result<Self, C::Error> {
-        let scopes = |names: &str| {
-            let scopes: Option<Vec<Scope>> =
-                names.split_whitespace().map(Scope::from_name).collect();
-            scopes.map(|scopes| Scopes::of(&scopes))
-        };
-        Ok(Token {
-            id: columns.string()?,
-            hash: columns.array()?,
-            space: columns.space()?,
-            subject: columns.string()?,
-            scopes: columns.named(scopes)?,
-            created_at: columns.time()?,
-            expires_at: columns.time_or_null()?,
-            revoked_at: columns.time_or_null()?,
         })
     }
 }

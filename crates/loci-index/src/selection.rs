@@ -20,7 +20,8 @@ pub(crate) struct Selection {
     /// None: what is the subject's counts as its own, whatever its origin.
     own_origin: Option<Name>,
     owners: Owners,
-    origin: Option<Name>,
+    /// None: all.
+    origins: Option<Vec<Name>>,
     /// A bit for each.
     tiers: u8,
     /// Of what is kept apart, only that of this origin.
@@ -43,6 +44,7 @@ pub(crate) struct Selection {
 enum Owners {
     Any,
     Only(Option<Name>),
+    AnyOf(Vec<Option<Name>>),
 }
 
 /// The filter on collections. A name that nothing bears admits nothing.
@@ -53,6 +55,7 @@ enum Collections {
     AnyNamed,
     Only(Option<Name>),
     GlobalAnd(Option<Name>),
+    AnyOf(Vec<Option<Name>>),
 }
 
 impl Selection {
@@ -65,15 +68,13 @@ impl Selection {
             CollectionFilter::AnyNamed => Collections::AnyNamed,
             CollectionFilter::Only(name) => Collections::Only(names.find(name)),
             CollectionFilter::GlobalAnd(name) => Collections::GlobalAnd(names.find(name)),
+            CollectionFilter::AnyOf(any_of) => Collections::AnyOf(found(any_of, names)),
         };
         let owners = match &filter.owner {
             OwnerFilter::Any => Owners::Any,
             OwnerFilter::Only(owner) => Owners::Only(Some(names.find(owner)?)),
             OwnerFilter::Nobody => Owners::Only(None),
-        };
-        let origin = match &filter.origin {
-            Some(origin) => Some(names.find(origin)?),
-            None => None,
+            OwnerFilter::AnyOf(any_of) => Owners::AnyOf(found(any_of, names)),
         };
         let thread = match &filter.thread {
             Some(thread) => Some(names.find(thread)?),
@@ -118,7 +119,7 @@ impl Selection {
             subject: subject.and_then(|subject| names.find(subject)),
             own_origin,
             owners,
-            origin,
+            origins: any_of(&filter.origins),
             tiers: tiers
                 .iter()
                 .filter(|tier| !(hides_apart && **tier == Tier::Unlisted))
@@ -171,6 +172,7 @@ impl Selection {
             (Collections::Only(name) | Collections::GlobalAnd(name), Some(collection)) => {
                 *name == Some(collection)
             }
+            (Collections::AnyOf(any_of), collection) => any_of.contains(&collection),
             _ => false,
         };
         collection
@@ -194,10 +196,14 @@ impl Selection {
                 record.fixed.thread != NONE && threads.name(record.fixed.thread) == Some(name)
             })
             && self.forgotten.admits(memory.is_forgotten)
-            && self.origin.is_none_or(|origin| memory.origin == origin)
-            && match self.owners {
+            && self
+                .origins
+                .as_ref()
+                .is_none_or(|origins| origins.contains(&memory.origin))
+            && match &self.owners {
                 Owners::Any => true,
-                Owners::Only(owner) => memory.owner == owner,
+                Owners::Only(owner) => memory.owner == *owner,
+                Owners::AnyOf(owners) => owners.contains(&memory.owner),
             }
             && self
                 .created
@@ -205,6 +211,15 @@ impl Selection {
                 .is_none_or(|range| range.contains(&record.fixed.created_at))
             && self.tags.iter().all(|tag| record.has_tag(*tag))
     }
+}
+
+/// Returns the names that something bears; a name that nothing bears admits nothing.
+fn found(any_of: &[Option<String>], names: &Interner) -> Vec<Option<Name>> {
+    let name = |name: &Option<String>| match name {
+        None => Some(None),
+        Some(name) => names.find(name).map(Some),
+    };
+    any_of.iter().filter_map(name).collect()
 }
 
 /// The place of a tier in a set of tiers.

@@ -202,10 +202,10 @@ pub fn of_facts<D: Dialect>(query: &FactQuery, or: &str) -> (String, Vec<D::Boun
         conditions.push(format!("f.space = {space}"));
     }
     if let Some(Period { first, last }) = query.as_of {
-        let first = clauses.bind(":first", first.microseconds());
+        let over = clauses.bind(":over", Period::last_over_at(first).microseconds());
         let last = clauses.bind(":last", last.microseconds());
         conditions.push(format!(
-            "((from_first IS NULL OR from_first <= {last}) AND (to_last IS NULL OR to_last >= {first}){or})"
+            "((from_first IS NULL OR from_first <= {last}) AND (to_last IS NULL OR to_last > {over}){or})"
         ));
     }
     let limit = clauses.bind(":limit", count(query.limit as u64));
@@ -298,6 +298,9 @@ fn narrow_place<D: Dialect>(filter: &Filter, clauses: &mut Clauses<D>) {
             ":collection",
             Some(name.clone()),
         ),
+        CollectionFilter::AnyOf(names) => {
+            in_list_or_null(names, "m.collection", ":collections", clauses);
+        }
     }
     match filter.sections.as_slice() {
         // So that an index has what is in one section in its order.
@@ -312,8 +315,9 @@ fn narrow<D: Dialect>(filter: &Filter, clauses: &mut Clauses<D>) {
         OwnerFilter::Any => {}
         OwnerFilter::Only(owner) => clauses.and_if("m.owner = ?", ":owner", Some(owner.clone())),
         OwnerFilter::Nobody => clauses.and("m.owner IS NULL"),
+        OwnerFilter::AnyOf(owners) => in_list_or_null(owners, "m.owner", ":owners", clauses),
     }
-    clauses.and_if("m.origin = ?", ":origin", filter.origin.clone());
+    in_list(&filter.origins, "m.origin", ":origins", clauses);
     if !filter.tiers.is_empty() {
         let tiers = Tier::ALL
             .into_iter()
@@ -344,6 +348,30 @@ fn narrow<D: Dialect>(filter: &Filter, clauses: &mut Clauses<D>) {
         Forgotten::Hide => clauses.and("m.forgotten_at IS NULL"),
         Forgotten::Show => {}
         Forgotten::Only => clauses.and("m.forgotten_at IS NOT NULL"),
+    }
+}
+
+/// Adds the condition that a column has one of these values; if there are no values, nothing passes.
+fn in_list_or_null<D: Dialect>(
+    any_of: &[Option<String>],
+    column: &str,
+    name: &'static str,
+    clauses: &mut Clauses<D>,
+) {
+    let texts: Vec<String> = any_of.iter().flatten().cloned().collect();
+    let has_null = any_of.iter().any(Option::is_none);
+    match (texts.is_empty(), has_null) {
+        (true, true) => clauses.and(&format!("{column} IS NULL")),
+        (true, false) => clauses.and("FALSE"),
+        (false, has_null) => {
+            let or_null = if has_null {
+                format!(" OR {column} IS NULL")
+            } else {
+                String::new()
+            };
+            let condition = format!("({column} {}{or_null})", D::IN_LIST);
+            clauses.and_if(&condition, name, Some(D::list(&texts)));
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 //! where they belong.
 
 mod configuration;
+mod folder_names;
 mod identity;
 mod path_text;
 mod plan;
@@ -25,6 +26,7 @@ use crate::decoded::utf_16;
 use crate::plain_file::{self, Links, Refusal};
 use rules::{Folder, users_excludes};
 
+pub use folder_names::folder_named;
 pub use identity::{Project, local_folder};
 pub use path_text::is_absolute;
 pub use plan::{

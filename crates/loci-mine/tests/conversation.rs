@@ -13,32 +13,41 @@ use loci_mine::conversation::{self, Conversation, Format, Mark, TranscriptReadin
 use proptest::prelude::*;
 
 /// The samples, each beside a file with the expected result.
-const SAMPLES: [&str; 18] = [
+const SAMPLES: [&str; 24] = [
     "chatgpt-broken.json",
     "chatgpt.json",
     "claude-ai-broken.json",
     "claude-ai.json",
     "claude-code-broken.jsonl",
     "claude-code.jsonl",
+    "cline.json",
     "codex-broken.jsonl",
     "codex-older.jsonl",
     "codex.jsonl",
+    "cursor.jsonl",
     "gemini-logs.json",
     "gemini-resumed.jsonl",
     "gemini-session.json",
     "gemini-session.jsonl",
+    "kimi.jsonl",
+    "pi.jsonl",
     "plain-markdown.md",
     "plain-names.txt",
     "plain-roles.txt",
     "plain-terminal.txt",
     "slack/tea-room/2024-03-01.json",
+    "vscode.json",
+    "vscode.jsonl",
 ];
-const GROWING: [&str; 5] = [
+const GROWING: [&str; 8] = [
     "claude-code-broken.jsonl",
     "claude-code.jsonl",
     "codex-broken.jsonl",
     "codex-older.jsonl",
     "codex.jsonl",
+    "cursor.jsonl",
+    "kimi.jsonl",
+    "pi.jsonl",
 ];
 
 fn samples() -> PathBuf {
@@ -391,6 +400,69 @@ fn the_first_folder_of_a_transcript_is_read_alone() {
 }
 
 /// Gemini CLI names it beside the sessions of a project.
+#[test]
+fn the_folders_of_other_programs_are_told_by_what_is_beside_their_sessions() {
+    let home = tempfile::tempdir().unwrap();
+    let home = home.path().canonicalize().unwrap();
+    let put = |name: &str, bytes: &[u8]| {
+        let path = home.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, bytes).unwrap();
+        path
+    };
+    let folder_of = |path: &Path| conversation::folder(path).unwrap();
+    let shop = home.join("src/my_shop");
+    fs::create_dir_all(&shop).unwrap();
+    let shop = shop.to_str().unwrap().to_owned();
+
+    let named = shop.trim_start_matches('/').replace(['/', '.'], "-");
+    let session = |name: &str| format!("projects/{name}/agent-transcripts/0a/0a.jsonl");
+    let cursor = sample("cursor.jsonl");
+    let told = folder_of(&put(&session(&named), &cursor));
+    assert_eq!(told, cfg!(unix).then(|| shop.clone()));
+    assert_eq!(folder_of(&put(&session("empty-window"), &cursor)), None);
+    let helper = put(
+        "projects/a/agent-transcripts/0a/subagents/0b.jsonl",
+        &cursor,
+    );
+    let helper = whole(&helper).transcript;
+    assert!(
+        helper
+            .conversations
+            .iter()
+            .all(|found| found.messages.is_empty())
+    );
+    assert_eq!(helper.left_out["helper"], 6);
+
+    let sent = format!(
+        r#"[{{"role":"user","content":[{{"type":"text","text":"x\n# Current Working Directory ({shop}) Files\na"}}]}}]"#
+    );
+    let task = put("tasks/1/ui_messages.json", &sample("cline.json"));
+    assert_eq!(folder_of(&task), None);
+    let sent = put("tasks/1/api_conversation_history.json", sent.as_bytes());
+    assert_eq!(folder_of(&task), Some(shop.clone()));
+    assert_eq!(
+        read(&sent, None, u64::MAX),
+        None,
+        "it has all that the program added"
+    );
+
+    let chat = put("storage/1/chatSessions/a.json", &sample("vscode.json"));
+    assert_eq!(folder_of(&chat), None);
+    put(
+        "storage/1/workspace.json",
+        br#"{"folder": "file:///src/my%20shop"}"#,
+    );
+    assert_eq!(folder_of(&chat).as_deref(), Some("/src/my shop"));
+    put(
+        "storage/1/workspace.json",
+        br#"{"folder": "file:///c%3A/src"}"#,
+    );
+    assert_eq!(folder_of(&chat).as_deref(), Some("c:/src"));
+    put("storage/1/workspace.json", b"{");
+    assert_eq!(folder_of(&chat), None);
+}
+
 #[test]
 fn the_folder_of_a_project_is_noted_beside_its_sessions() {
     let home = tempfile::tempdir().unwrap();

@@ -174,7 +174,7 @@ impl OidcOptions {
         {
             return Err(Error::invalid(
                 "oidc.audience",
-                "must be `any` alone, or audiences alone",
+                "must be `any` alone, or only audiences",
             ));
         }
         if self.token_types.is_empty() {

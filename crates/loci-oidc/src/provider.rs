@@ -58,7 +58,7 @@ fn checked_url(member: &str, url: &str, issuer: &DocumentUrl) -> Result<Document
     let url = DocumentUrl::parse(member, url).map_err(|error| error.message)?;
     if url.is_plain() && !issuer.is_plain() {
         return Err(format!(
-            "`{member}` must begin with `https://`, as the issuer does"
+            "`{member}` must start with `https://`, as the issuer does"
         ));
     }
     Ok(url)

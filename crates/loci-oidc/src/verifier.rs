@@ -91,7 +91,8 @@ impl TokenVerifier for OidcVerifier {
             return Ok(identity);
         }
         let identity = self.identity(&*self.keys.current_for_unknown_key()?, &jws, resources)?;
-        identity.ok_or_else(|| refused("the token's key is none of the issuer's; get a new token"))
+        identity
+            .ok_or_else(|| refused("the token's key is not one of the issuer's; get a new token"))
     }
 
     fn verify_known(&self, token: &str, resources: &[String]) -> Option<Result<Identity>> {

@@ -2,6 +2,8 @@
 
 const MILLISECONDS_PER_DAY = 86_400_000;
 
+const DATE = new Intl.DateTimeFormat(document.documentElement.lang, { dateStyle: "medium", timeZone: "UTC" });
+
 /** Returns the day of a date as a number of days since 1970; NaN for another text. */
 const dayOf = (date) => Math.floor(Date.parse(`${date}T00:00:00Z`) / MILLISECONDS_PER_DAY);
 
@@ -16,34 +18,87 @@ function dateOf(day) {
 const holds = ({ first, last }, day) =>
   (first === "" || Number(first) <= day) && (last === "" || day <= Number(last));
 
-/** Moves the line to a day, and marks the facts that hold then. */
+/** Moves the lines to a day, marks the facts that hold then, and puts their sentences above the others. */
 function lookAt(day) {
   const slider = document.querySelector("[data-day]");
-  const lanes = document.querySelector("[data-lanes]");
   const [first, last] = [Number(slider.min), Number(slider.max)];
-  const [left, right] = [Number(lanes.dataset.left), Number(lanes.dataset.right)];
   const share = Math.min(Math.max((day - first) / (last - first + 1), 0), 1);
-  const line = lanes.querySelector("[data-line]");
-  for (const end of ["x1", "x2"]) {
-    line.setAttribute(end, left + share * (right - left));
+  for (const lanes of document.querySelectorAll("[data-lanes]")) {
+    const [left, right] = [Number(lanes.dataset.left), Number(lanes.dataset.right)];
+    for (const end of ["x1", "x2"]) {
+      lanes.querySelector("[data-line]").setAttribute(end, left + share * (right - left));
+    }
   }
-  let count = 0;
+  const holding = document.querySelector("[data-holding-list]");
+  const others = document.querySelector("[data-other-list]");
   for (const fact of document.querySelectorAll("[data-first]")) {
     const isHolding = holds(fact.dataset, day);
     fact.classList.toggle("holds", isHolding);
-    const [yes, no] = [fact.querySelector("[data-yes]"), fact.querySelector("[data-no]")];
-    if (yes && no) {
-      yes.hidden = !isHolding;
-      no.hidden = isHolding;
-      count += isHolding ? 1 : 0;
+    const list = isHolding ? holding : others;
+    if (fact.matches("li") && fact.parentElement !== list) {
+      list.append(fact);
     }
   }
   const date = dateOf(day);
   slider.setAttribute("aria-valuetext", date ?? String(day));
   for (const shown of document.querySelectorAll("[data-holding-at]")) {
-    shown.textContent = date ?? "";
+    shown.textContent = date ? DATE.format(new Date(date)) : "";
   }
+  const count = holding.childElementCount;
   document.querySelector("[data-holding]").textContent = count;
+  const words = document.querySelector("[data-holding-words]");
+  words.textContent = count === 1 ? words.dataset.one : words.dataset.many;
+  document.querySelector("[data-others]").textContent = others.childElementCount;
+}
+
+/** Looks at a day with all that shows it. */
+function goTo(day) {
+  const [slider, field] = [document.querySelector("[data-day]"), document.querySelector("[data-as-of]")];
+  slider.value = day;
+  field.value = dateOf(day) ?? field.value;
+  lookAt(day);
+}
+
+/** The steps and the milliseconds between two of them, when the time plays. */
+const STEPS = 60;
+const STEP_MILLISECONDS = 120;
+let playing;
+
+function stop() {
+  clearInterval(playing);
+  playing = undefined;
+}
+
+/** Lets the time go by from the day of the slider, or from the first one if it is at the end. */
+function play() {
+  const slider = document.querySelector("[data-day]");
+  const [first, last] = [Number(slider.min), Number(slider.max)];
+  const step = Math.max(Math.round((last - first) / STEPS), 1);
+  let day = Number(slider.value) >= last ? first : Number(slider.value);
+  playing = setInterval(() => {
+    day = Math.min(day + step, last);
+    if (!slider.isConnected) {
+      stop();
+      return;
+    }
+    goTo(day);
+    if (day === last) {
+      stop();
+    }
+  }, STEP_MILLISECONDS);
+}
+
+function onClick(event) {
+  if (event.target.closest("[data-to-today]")) {
+    stop();
+    goTo(Number(document.querySelector("[data-day]").dataset.today));
+  } else if (event.target.closest("[data-play]")) {
+    if (playing) {
+      stop();
+    } else {
+      play();
+    }
+  }
 }
 
 function onInput(event) {
@@ -51,6 +106,10 @@ function onInput(event) {
   const field = document.querySelector("[data-as-of]");
   if (!slider || !field) {
     return;
+  }
+  // Whoever chooses a day is not led away from it.
+  if (event.target === slider || event.target === field) {
+    stop();
   }
   if (event.target === slider) {
     const date = dateOf(Number(slider.value));
@@ -74,5 +133,6 @@ function prepare() {
 }
 
 document.addEventListener("input", onInput);
+document.addEventListener("click", onClick);
 document.addEventListener("htmx:load", prepare);
 prepare();

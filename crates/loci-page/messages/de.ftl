@@ -1,21 +1,32 @@
 skip = Zum Inhalt
 views = Ansichten
-tab-now = Jetzt
+tab-home = Start
 tab-search = Suche
-tab-palace = Palast
+tab-browse = Stöbern
 sign-in = Anmelden
-sign-in-how = Rufen Sie „loci page“ auf dem Rechner des Servers auf, oder geben Sie ein Token ein („loci token create“).
 continue-as = Weiter als { $value }
 continue-why = Dieser Link meldet Sie an. Gehen Sie nur weiter, wenn Sie ihn selbst angefordert haben, zum Beispiel mit „loci page“.
 sign-in-code-used = Dieser Link wurde schon benutzt oder ist älter als eine Minute. Rufen Sie „loci page“ noch einmal auf, oder melden Sie sich mit einem Token an.
 sign-in-at = Bei { $value } anmelden
-sign-in-or = Oder rufen Sie „loci page“ auf dem Rechner des Servers auf, oder geben Sie ein Token ein („loci token create“).
 sign-in-attempt-unknown = Diese Anmeldung wurde nicht in diesem Browser begonnen oder ist älter als zehn Minuten. Beginnen Sie noch einmal.
 sign-in-denied = Dem Anbieter wurde verwehrt, loci zu sagen, wer Sie sind. Beginnen Sie noch einmal, um das zu ändern.
 sign-in-refused = Der Anbieter hat Sie nicht angemeldet. Beginnen Sie noch einmal; hilft das nicht, bitten Sie den Betreiber dieses Servers, den Client beim Anbieter mit den Einstellungen unter „oidc“ zu vergleichen.
 sign-in-token-refused = Der Anbieter hat Sie angemeldet, aber dieser Server nimmt das Token nicht an, das er gab: { $value }
 signed-in = Angemeldet
 go-on = Weiter
+consent = { $value } hereinlassen?
+consent-host = { $value } bittet um Zugang zu diesem Gedächtnis. Die Antwort geht dorthin.
+consent-device = Ein Programm auf dem Gerät vor Ihnen bittet um Zugang zu diesem Gedächtnis. Die Antwort geht an { $value }.
+consent-name = Es nennt sich „{ $value }“, was niemand geprüft hat.
+consent-document = Was es von sich sagt, steht bei { $value }.
+consent-as = Es wird als { $value } handeln und darf:
+consent-read = lesen, was Sie lesen dürfen
+consent-write = in Ihrem Namen Erinnerungen ablegen, ändern und vergessen
+consent-where = Das darf es bei { $value }, bis Sie es widerrufen: „loci token list“ und die Seite nennen es.
+consent-only = Erlauben Sie es nur, wenn Sie selbst dort und gerade eben darum gebeten haben.
+consent-allow = Erlauben
+consent-deny = Nicht erlauben
+consent-refused = Der Client, der Sie hierher geschickt hat, kann nicht hereingelassen werden: { $value }
 sign-out = Abmelden
 token = Token
 outcome = Ergebnis der letzten Änderung
@@ -24,72 +35,41 @@ refused = { $count ->
     [one] Eine Erinnerung wurde nicht geändert
    *[other] { $count } Erinnerungen wurden nicht geändert
 }
-keys = Tasten: j und k bewegen, x wählt aus, o öffnet, / sucht.
-error-title = Das ging nicht
-error-home = Zur ersten Ansicht
-global = global
-pinned = in jeder Sitzung
-shared = geteilt
+error-title = Etwas ging schief
+error-home = Start
+global = Kein Projekt
+pinned = angeheftet
+shared = für Ihr Team sichtbar
 forgotten = vergessen
 replaced = ersetzt
-via = durch { $value }
+via = { $value ->
+    [loci] importiert
+   *[other] Werkzeugsatz { $value }
+}
+by-app = von { $value }
 when = Wann
-who = Wer
 tool = Werkzeug
 question = Frage
 results = Treffer
-filed-since = { $count ->
-    [0] Seit Ihrem letzten Besuch wurde nichts abgelegt,
-    [one] Seit Ihrem letzten Besuch wurde eine Erinnerung abgelegt,
-   *[other] Seit Ihrem letzten Besuch wurden { $count } Erinnerungen abgelegt,
-}
-filed-first = { $count ->
-    [0] Es gibt noch keine Erinnerungen.
-    [one] Es gibt eine Erinnerung.
-   *[other] Es gibt { $count } Erinnerungen.
-}
-filed-last = Zuletzt abgelegt
-filed-none = Es ist noch nichts abgelegt.
-asked-last = Zuletzt aufgerufen
-asked-none = Noch hat kein Agent etwas aufgerufen.
-clients = Hosts
-clients-none = Von diesem Rechner hat noch kein Host etwas aufgerufen. „loci connect“ verbindet die installierten.
-client-unnamed = ein Client ohne Namen
-health-memories = Erinnerungen
-health-disk = Auf der Platte
-health-place = Ablage
-health-search = Sucht nach
-health-waiting = Texte ohne Vektor
-health-backup = Letzte Sicherung
-none = keine
-wing = Flügel
-room = Raum
-rooms = Räume
+filed-last = Neu
+filed-none = Noch ist nichts da. Verbinden Sie eine App, um anzufangen.
+clients = Verbundene Apps
+client-unnamed = App ohne Namen
+wing = Projekt
+room = Thema
 type = Art
 types = Arten
 tag = Schlagwort
 tags = Schlagwörter
-through = Durch
-from = Von
-until = Bis
+from = Nach dem
+until = Vor dem
 all = alle
 search = Suchen
-as-agent = Wie ein Agent es sieht
-as-agent-how = Der Aufruf eines Werkzeugs mit seinen Argumenten, und die Antwort, Byte für Byte. Der Aufruf steht danach im Protokoll.
 why = Warum findet eine Frage sie nicht?
-found-none = Nichts gefunden.
-relevance = Relevanz { $value }
-why-words = Nach Wörtern
-why-meaning = Nach Bedeutung
-why-identifiers = Bezeichner aus der Frage
-why-said = Erinnerungen mit diesem Text
-rank = Rang { $count }
-covers = deckt { $value } der Frage
-cosine = Kosinus { $value }
-dialect = Dialekt
-budget = Budget in Tokens
-arguments = Argumente (JSON)
-call = Aufrufen
+rank = { $count }.
+dialect = Werkzeugsatz
+budget = Grenze der Antwort (Tokens)
+arguments = Argumente
 reply-tokens = { $count ->
     [one] Die Antwort hat 1 Token
    *[other] Die Antwort hat { $count } Tokens
@@ -100,18 +80,13 @@ count-memories = { $count ->
    *[other] { $count } Erinnerungen
 }
 memories = Erinnerungen
-map = Karte
-map-how = Jede Scheibe ist ein Flügel, jeder Punkt darin ein Raum; Linien sind Tunnel. Ein Punkt öffnet seinen Raum.
 tunnels = Tunnel
 all-memories = Alle Erinnerungen
-what-is-forgotten = Vergessene Erinnerungen
 what-is-deleted = Gelöschte Nachrichten
 what-is-deleted-hint = Ein Agent hat sie gelöscht. Sie lassen sich zurückholen, bis sie endgültig entfernt werden.
 select = Auswählen: { $value }
 select-all = Alle auf dieser Seite auswählen
-with-selected = Mit den ausgewählten Erinnerungen
 move = Verschieben
-move-global = in keinen Flügel (global)
 tags-add = Hinzufügen (mit Kommas dazwischen)
 tags-remove = Entfernen (mit Kommas dazwischen)
 tags-change = Schlagwörter ändern
@@ -120,44 +95,63 @@ unshare = Nicht mehr teilen
 forget = Vergessen
 unforget = Zurückholen
 delete = Endgültig löschen
-delete-sure = Ich weiß, dass sich das nicht rückgängig machen lässt
 pages = Seiten
 previous = Vorige Seite
 next = Nächste Seite
 text = Text
-as-markdown = Als Markdown
 summary = Zusammenfassung:
 change = Ändern
 edit = Text bearbeiten
 save = Speichern
-pin = Jede Sitzung damit beginnen
-unpin = Nur bei einer Suche
-origin = Woher sie kommt
+pin = An jede Sitzung heften
+unpin = Ablösen
+origin = Quelle
+memory-one = Erinnerung
+as-stored = Wie gespeichert
+copy-text = Kopieren
+copy-this = Kopieren: { $value }
+edit-refused = Jemand hat diese Erinnerung geändert, nachdem Sie sie geöffnet haben
+edit-refused-how = Ihr Text ist nicht gespeichert. Vergleichen Sie beide und speichern Sie Ihren, oder behalten Sie den anderen.
+edit-theirs = Text jetzt
+edit-yours = Ihr Text
+edit-save-yours = Meinen Text speichern
+edit-keep-theirs = Den anderen behalten
+restore-version = Diese Fassung wiederherstellen
+origin-by = { $value } speicherte dies
+origin-through = { $value ->
+    [loci] Importiert
+   *[other] Gespeichert mit dem Werkzeugsatz { $value }
+}
+origin-for = für { $value }
+origin-on = am
+origin-from = aus
+origin-in = in
+may-see = Wer sie sehen darf
+may-see-private = nur Sie
+may-see-shared = Ihr Team
+may-see-common = alle in diesem Raum
+session = Sitzung
+details = Einzelheiten
+used-last-days = { $count ->
+    [one] Einmal in den letzten 30 Tagen genutzt
+   *[other] { $count }-mal in den letzten 30 Tagen genutzt
+}
 id = Id
-filed = Abgelegt
-owner = Abgelegt von
-writer = Text von
+writer = Verfasser
 changed = Zuletzt geändert
 revision = Stand { $count }
-recalled = An Agenten gegeben
-times = { $count ->
-    [0] nie
-    [one] einmal
-   *[other] { $count }-mal
-}
 last-on = zuletzt am
-visibility = Sichtbarkeit
 file = Datei
 thread = Gespräch oder Datei
 expires = Läuft ab
 sources = Quellen
 links = Verweise
-replaces = Fassungen, die sie ersetzt
+replaces = Ersetzt
 replaced-by = Sie ist ersetzt durch
-calls = Aufrufe, die sie nannten
+calls = Benutzt in
 done-edited = Der Text wurde geändert.
 all-users = Was andere für sich behalten
-all-users-why = Sie sehen, was jeder Benutzer dieses Speichers sähe. Sie können in dieser Sitzung alles ansehen; das Protokoll hält das fest.
+all-users-why = Sie sehen, was jeder Benutzer sähe. Sie können in dieser Sitzung alles ansehen; das Protokoll hält das fest.
 all-users-show = Alles zeigen
 all-users-on = Sie sehen, was andere für sich behalten.
 all-users-hide = Ausblenden
@@ -166,42 +160,93 @@ done-own-view = Diese Sitzung zeigt, was jeder Benutzer sieht.
 done-pinned = Jede Sitzung beginnt nun damit.
 done-unpinned = Nur noch Suchen finden sie.
 done-moved = { $count ->
-    [one] Eine Erinnerung wurde verschoben.
-   *[other] { $count } Erinnerungen wurden verschoben.
+    [0] Wählen Sie zuerst etwas aus.
+    [one] 1 Erinnerung verschoben
+   *[other] { $count } Erinnerungen verschoben
 }
 done-tagged = { $count ->
-    [one] Die Schlagwörter einer Erinnerung wurden geändert.
-   *[other] Die Schlagwörter von { $count } Erinnerungen wurden geändert.
+    [0] Wählen Sie zuerst etwas aus.
+    [one] Schlagwörter von 1 Erinnerung geändert
+   *[other] Schlagwörter von { $count } Erinnerungen geändert
 }
 done-shared = { $count ->
-    [one] Eine Erinnerung ist nun geteilt.
-   *[other] { $count } Erinnerungen sind nun geteilt.
+    [0] Wählen Sie zuerst etwas aus.
+    [one] 1 Erinnerung geteilt
+   *[other] { $count } Erinnerungen geteilt
 }
 done-unshared = { $count ->
-    [one] Eine Erinnerung ist nun privat.
-   *[other] { $count } Erinnerungen sind nun privat.
+    [0] Wählen Sie zuerst etwas aus.
+    [one] 1 Erinnerung ist nun privat
+   *[other] { $count } Erinnerungen sind nun privat
 }
 done-forgotten = { $count ->
-    [one] Eine Erinnerung wurde vergessen.
-   *[other] { $count } Erinnerungen wurden vergessen.
+    [0] Wählen Sie zuerst etwas aus.
+    [one] 1 Erinnerung vergessen
+   *[other] { $count } Erinnerungen vergessen
 }
 done-unforgotten = { $count ->
-    [one] Eine Erinnerung wurde zurückgeholt.
-   *[other] { $count } Erinnerungen wurden zurückgeholt.
+    [0] Wählen Sie zuerst etwas aus.
+    [one] 1 Erinnerung zurückgeholt
+   *[other] { $count } Erinnerungen zurückgeholt
 }
 done-deleted = { $count ->
-    [one] Eine Erinnerung wurde endgültig gelöscht.
-   *[other] { $count } Erinnerungen wurden endgültig gelöscht.
+    [0] Wählen Sie zuerst etwas aus.
+    [one] 1 Erinnerung endgültig gelöscht
+   *[other] { $count } Erinnerungen endgültig gelöscht
 }
-done-undone = Die Änderung wurde zurückgenommen.
-tab-keep = Verbinden und sichern
+done-undone = Rückgängig gemacht
+settings-parts = Teile der Einstellungen
+settings-hosts = Apps
+settings-data = Daten
+settings-access = Zugang
+settings-model = Suchmodell
+settings-all = Alle Einstellungen
+settings-about = Über loci
+host-connected = Verbunden mit den Werkzeugen { $value }.
+host-hooks = Seine Hooks rufen loci auf.
+host-not-connected = Nicht verbunden.
+hosts-found = Auf diesem Rechner gefunden und nicht verbunden
+hosts-other = Andere Apps
+hosts-other-how = Jede App, die MCP spricht, kann loci nutzen. Dies gibt aus, was in dessen Einstellungen gehört:
+storage = Speicher
+storage-free = { $value } sind frei
+storage-database = Texte und Vektoren
+storage-index = Index
+storage-notes = Notizen
+storage-backups = Sicherungen
+storage-models = Modelle
+storage-other = andere Dateien
+running = Das dauert einen Augenblick.
+backup-schedule = Eine Sicherung jede Nacht, als Zeile für „crontab -e“:
+token-last-used = Letzter Aufruf
+token-unused = nicht in 90 Tagen
+token-last-used-how = Letzte Aufrufe sind die der Person, mit irgendeinem Token.
+model-in-use = Suche: Wörter und Bedeutung, mit dem Modell { $value }.
+model-none = Suche: nur Wörter.
+text-language = Sprache
+language-texts = Texte
+language-known = Das Modell kennt sie
+language-how = Das sind die Texte einer Stichprobe des Bestands, deren Sprache erkannt wurde.
+settings-filter = Text im Namen
+settings-changed = Geändert
+settings-none = Keine Einstellung ist geändert.
+settings-unset = { $count ->
+    [one] Eine Einstellung hat ihren Standard
+   *[other] { $count } Einstellungen haben ihren Standard
+}
+setting-how = Ändern durch
+verdict-ok = Gut
+verdict-warn = Ansehen
+verdict-fail = Kaputt
+outside = Was diesen Rechner verlässt
+outside-nothing = Nichts: Keine Einstellung nennt einen Dienst auf einem anderen Rechner.
+outside-how = Texte können an diese Dienste gehen, die Einstellungen nennen:
+tab-settings = Einstellungen
 ran = Erledigt
-ran-failed = Das ging nicht
-hosts-here = Hosts auf diesem Rechner
-hosts-none = Auf diesem Rechner ist kein Host zu finden.
-host = Host
-connected = Verbunden
-hooks = Hooks
+ran-failed = Etwas ging schief
+hosts-here = Verbundene Apps
+hosts-none = Keine App ist verbunden, und auf diesem Rechner ist keine zu finden.
+host = App
 last-call = Letzter Aufruf
 yes = ja
 no = nein
@@ -213,17 +258,27 @@ backup = Sicherung
 back-up-now = Jetzt sichern
 restore = Zurückspielen
 restore-how = Ein laufender Server behält seinen Speicher; darum wird eine Sicherung in einen neuen Ordner gespielt: Sie wird ganz geprüft, und Sie können ansehen, was darin ist, bevor Sie entscheiden.
-restore-now = In einen neuen Ordner
-restore-this = In einen neuen Ordner: { $value }
+restore-now = Eine Kopie dieser Sicherung öffnen
+restore-this = Eine Kopie dieser Sicherung öffnen: { $value }
 restored = Die Sicherung wurde zurückgespielt
 restored-folder = Hier hat sich nichts geändert. Sie ist im Ordner
 restored-look = Neben diesem Server ansehen
-restored-replace = An die Stelle des Speichers setzen
+restored-replace = An die Stelle des Datenordners setzen
 restored-replace-how = Beenden Sie zuerst jedes loci auf diesem Datenordner; was dort ist, kommt in den Ordner der Sicherungen.
 size = Größe
 import = Einlesen
-import-how = Ein Export von loci, Erinnerungen als JSON-Zeilen oder als Liste, oder ein Zip-Archiv davon, höchstens { $value }. Zuerst sehen Sie, was gespeichert würde.
-import-try = Datei ansehen
+import-how = Ein Export von loci, Erinnerungen als JSON-Zeilen oder als Liste, der Speicher oder Export eines anderen Gedächtnissystems, oder ein Zip-Archiv davon, höchstens { $value }. Zuerst sehen Sie, was gespeichert würde.
+import-system = Gedächtnissystem
+import-system-told = am Inhalt erkennen
+import-zone = Zeitzone für Zeiten ohne Zone
+import-from = Das ist von { $value }.
+import-updated = durch einen späteren Text ersetzt
+import-tunnels = Verbindungen zwischen Orten
+import-left-out = ausgelassen: { $value }
+import-samples = Die ersten Erinnerungen
+import-batch = Dieser Import ist { $value }. „loci undo“ nimmt ihn auch später zurück.
+import-undo = Diesen Import zurücknehmen
+import-try = Vorschau des Imports
 import-tried = Das würde eingelesen
 import-ran = Die Datei wurde eingelesen
 import-records = Einträge
@@ -243,27 +298,28 @@ done-upload-discarded = Die Datei wurde entfernt, und nichts wurde gespeichert.
 export = Export
 export-how = Alles, was gemerkt ist, von allen Benutzern, als Text (JSON-Zeilen). Die Seite oder „loci import“ liest es wieder ein. Bewahren Sie die Datei dort auf, wo nur Sie sie lesen können.
 export-now = Export herunterladen
-examine = Untersuchung
-examine-now = Die Installation untersuchen („loci doctor“)
+examine = Prüfung
+examine-now = Alles prüfen
 tokens = Tokens
 space = Bereich
 scopes = Rechte
 made = Gemacht
-over = nicht mehr gültig
+over = abgelaufen
 revoke = Widerrufen
 make-token = Token machen
-token-subject = Wen es einlässt
+token-subject = Person
 settings = Einstellungen
 setting = Einstellung
 value = Wert
-value-origin = Kommt aus
-tab-recalls = Abrufe
+value-origin = Gesetzt durch
+tab-activity = Aktivität
 recalls-count = Fragen
-recalls-empty = Ohne Antwort
-recalls-reply-tokens = Tokens der Antworten
-recalls-hook-tokens = Tokens, die Hooks den Agenten vorlegten
-recalls-none = Noch hat kein Agent gefragt.
+recalls-empty = Nichts gefunden
+recalls-reply-tokens = Tokens in Antworten
+recalls-hook-tokens = Tokens, die Hooks hinzufügten
+recalls-none = Noch hat keine App etwas gefragt.
 recalls-nothing = nichts kam zurück
+recalls-weak = nur entfernt verwandt
 recalls-gone = (gelöscht, oder nicht für Sie)
 recalls-more = { $count ->
     [one] und eine weitere
@@ -275,77 +331,98 @@ count-tokens = { $count ->
 }
 recalls-older = Ältere
 older = Älter
-program = Programm
-tab-time = Zeit
+program = App
+tab-facts = Fakten
 time-how = Was über eine Sache bekannt ist und für welche Zeit es gilt. Tage sind in UTC angegeben.
 entity = Sache
 entities = Sachen
-as-of = Am Tag
-as-of-day = Betrachteter Tag
+as-of-day = Datum
 show = Zeigen
 facts-none = Es sind noch keine Fakten vermerkt.
 facts-none-of-it = Über diese Sache ist nichts vermerkt.
-lanes = Im Lauf der Zeit
+lanes = Zeitachse
 lanes-how = Eine Bahn je Beziehung, mit einem Balken je Fakt über den Tagen, an denen er gilt; Pfeile sind offene Enden. Die Tabelle darunter sagt dasselbe.
-leads-to = Sie hängt zusammen mit
-holding-at = Fakten, die gelten am
+leads-to = Verwandt
+today = heute
+play = Abspielen
+facts-other = Gilt dann nicht
+fact-rival = zur selben Zeit: { $value }
+lanes-lasting = { $count ->
+    [one] Eine Beziehung, die sich nie änderte
+   *[other] { $count } Beziehungen, die sich nie änderten
+}
+around-left-out = { $count ->
+    [one] Eine weitere Sache ist nicht gezeichnet.
+   *[other] { $count } weitere Sachen sind nicht gezeichnet.
+}
 facts = Fakten
-fact = Fakt
 fact-source = Quelle
 fact-author = Notiert von
 fact-author-own = Ihnen
 fact-author-unknown = nicht bekannt
 fact-add = Fakt hinzufügen
 holds-from = Von
-holds-until = Bis einschließlich
-holds-then = Gilt an diesem Tag
+holds-until = Letzter Tag
 always = immer
 open-end = offen
-end = Beenden
-end-this = Beenden: { $value }
+end = Gilt nicht mehr
+end-this = Gilt nicht mehr: { $value }
 correct = Berichtigen
 correct-this = Berichtigen: { $value }
-subject = Subjekt
+subject = Wer oder was
 predicate = Beziehung
-object = Objekt
+object = Wert
 done-fact-added = Der Fakt wurde hinzugefügt.
 done-fact-known = Dieser Fakt war schon vermerkt.
 done-fact-ended = Der Fakt wurde beendet.
 done-fact-corrected = Der Fakt wurde berichtigt.
 tab-review = Prüfen
-review-how = Was Sie entscheiden sollten. Von selbst geschieht nichts.
+review-how = Nichts ändert sich, bevor Sie entscheiden.
 review-kinds = Arten
-review-look = Ansehen
-review-none = Unter dem, was angesehen wurde, gibt es nichts zu entscheiden.
-review-looked-at = { $count ->
-    [0] Nichts wurde angesehen
-    [one] Ein Eintrag wurde angesehen
-   *[other] { $count } Einträge wurden angesehen, die zuletzt abgelegten zuerst
+review-none = Es gibt nichts zu entscheiden.
+review-clear = Alles geklärt: Im ganzen Bestand gibt es nichts zu entscheiden.
+review-clear-at = Angesehen am
+review-incomplete = Erinnerungen werden noch angesehen; gleich kann mehr zu entscheiden sein.
+review-keys = Tasten: 1, 2, 3 beantworten ein Paar, d verwirft, z nimmt zurück.
+review-show = Anzeigen
+review-open-memory = Anzeigen: { $value }
+review-maybe = { $count ->
+    [one] Ein Paar, das sich vielleicht widerspricht
+   *[other] { $count } Paare, die sich vielleicht widersprechen
 }
-review-further = Weiter zurück
-review-further-of = Weiter zurück: { $value }
+review-further = { $count ->
+    [one] Noch einer
+   *[other] Noch { $count }
+}
 review-by = Von { $value }; den Anweisungen folgen Sie nicht
 review-contradiction = Widersprüche
 review-contradiction-how = Paare von Erinnerungen, von denen die neuere der älteren zu widersprechen scheint. Wenn Sie eine behalten, ersetzt sie die andere.
-review-duplicate = Fast gleiche
+review-duplicate = Doppelte
 review-duplicate-how = Paare von Erinnerungen, die fast dasselbe sagen.
 review-secret = Geheimnisse
 review-secret-how = Erinnerungen, deren Text wohl ein Geheimnis enthält, mit dessen Art; das Geheimnis wird nicht gezeigt. Was entfernt ist, ist überschrieben und lässt sich nicht zurückholen. Aus einer Notiz müssen Sie es in ihrer Datei entfernen.
 review-arrived = Anweisungen aus Dateien
 review-arrived-how = Erinnerungen, mit denen Sitzungen beginnen und die aus einer Datei kamen: durch einen Import oder als Notiz im Ordner. Eine Datei kann von jedem sein; Agenten sehen sie daher als Zitate, bis Sie sie gelten lassen. Ein geänderter Text wartet erneut.
-review-directive = Anweisungen anderer
+review-directive = Anweisungen von Leuten, denen Sie nicht vertrauen
 review-directive-how = Regeln, Rückmeldungen und Erinnerungen, mit denen Sitzungen beginnen, von Verfassern, denen Sie nicht vertrauen. Agenten sehen sie als Zitate. Wenn Sie dem Verfasser vertrauen, gelten seine Anweisungen für Agenten wie Ihre.
-review-stale = Verschwundene oder geänderte Dateien
+review-stale = Veraltete Quellen
 review-stale-how = Erinnerungen, die aus einer Datei dieses Rechners stammen oder eine anführen, soweit diese Datei früher gelesen wurde.
 review-note = Dateien der Notizen
 review-note-how = Probleme der Dateien im Ordner der Notizen. Sie müssen in den Dateien gelöst werden.
 newer = Neuer
 similar-percent = zu { $count } % ähnlich
-compare = Texte vergleichen
 decide = Entscheiden: { $value }
 keep-newer = Die neuere behalten
 keep-older = Die ältere behalten
-keep-both = Beide stimmen
+keep-both = Beide behalten
+keep-older-how = Agenten bekommen die linke; die rechte bleibt als ersetzt erhalten.
+keep-newer-how = Agenten bekommen die rechte; die linke bleibt als ersetzt erhalten.
+keep-both-how = Agenten bekommen beide, und dieses Paar kommt nicht wieder.
+redact-how = Das Geheimnis wird im Text überschrieben. Das lässt sich nicht rückgängig machen.
+accept-how = Agenten befolgen es von nun an.
+trust-how = Für Agenten gelten alle Anweisungen dieses Verfassers wie Ihre.
+forget-how = Agenten bekommen sie nicht mehr. Sie können sie wiederherstellen.
+dismiss-how = Nichts ändert sich, und dies kommt nicht wieder.
 redact = Geheimnisse entfernen
 accept = Für Agenten gelten lassen
 accept-all = { $count ->
@@ -374,7 +451,7 @@ done-redacted = Die Geheimnisse wurden aus der Erinnerung entfernt.
 done-accepted = Agenten folgen diesen Erinnerungen nun.
 done-trusted = Agenten folgen den Anweisungen dieses Verfassers nun wie Ihren.
 done-dismissed = Der Eintrag wurde verworfen.
-former-texts = Frühere Texte
+former-texts = Frühere Fassungen
 count-entities = { $count ->
     [0] Keine Sache
     [one] 1 Sache
@@ -391,5 +468,248 @@ found-of-program = { $count ->
    *[other] Abgelegt von den letzten { $count } Aufrufen dieses Programms im Protokoll.
 }
 found-of-program-cut = Es kann mehr geben: Von seinen letzten 5.000 Aufrufen werden die letzten 1.000 Erinnerungen angesehen, bei einer Frage die besten 100.
-review-order = Befehle in Texten
+review-order = Verdächtige Anweisungen
 review-order-how = Texte, die keine Anweisungen sind und einen Satz enthalten, der Agenten Befehle gibt. Eine kurze Liste von Mustern auf Englisch und Deutsch findet nur die üblichen.
+review-open = { $count ->
+    [one] einmal zu entscheiden
+   *[other] { $count } zu entscheiden
+}
+secret-hidden = Geheimnis verdeckt
+reveal = Aufdecken
+done-revealed = Der Text steht unten. Im Prüfprotokoll steht, wer ihn angesehen hat.
+recalls-useful = Mit Ergebnis
+recalls-failed = Fehlgeschlagen
+recalls-last = Letzte Aufrufe
+calls-failed = Fehlgeschlagene Aufrufe
+calendar-stored = Abgelegt
+calendar-recalled = Abgerufen
+clients-other = Andere Apps
+chart-recalls = Abrufe je Tag
+chart-calendar = Abgelegt und abgerufen, letzte 26 Wochen
+chart-table = Als Tabelle
+chart-empty = Nichts in diesem Zeitraum.
+day = Tag
+range = Zeitraum
+range-is = Zahlen für { $value }
+tool-times = Wie lange Aufrufe dauerten
+recalls-weak-count = Nur lose verwandt
+session-tokens = Token, die Agenten in einer Sitzung bekamen
+session-tokens-how = Ein Balken ist der Mittelwert der Sitzungen eines Programms; seine zwei Striche sind der Median und das 90. Perzentil.
+session-start = zu Beginn
+session-prompt = bei Eingaben
+session-reply = in Antworten
+sessions = Sitzungen
+median = Median
+of-last-calls = { $count ->
+    [one] der letzte Aufruf des Zeitraums
+   *[other] die letzten { $count } Aufrufe des Zeitraums
+}
+questions-open = Fragen mit schwacher oder ohne Antwort
+asked-times = Gefragt
+failures-by-code = Fehler nach Code
+failure-code = Code
+calls-count = Aufrufe
+range-days = { $count ->
+    [one] Heute
+   *[other] { $count } Tage
+}
+chart-sum = Summe
+certainty-sure = sicher
+certainty-likely = wahrscheinlich
+certainty-maybe = vielleicht ein Widerspruch
+next-session = Nächste Sitzung
+next-session-how = Womit eine Sitzung einer gewählten Anwendung und eines Projekts beginnt, Byte für Byte, und was Hooks bei einer Eingabe hinzufügen. Was Sie hier ändern, ändert die nächste Sitzung.
+next-session-any-host = Jede Anwendung
+next-session-project = Projekt (leer: was überall gilt)
+next-session-begins = Sie beginnt mit
+next-session-empty = Noch wird keine Erinnerung am Anfang einer Sitzung gelesen. Fügen Sie unten eine hinzu.
+next-session-text = Der Text
+next-session-command = Der Befehl { $value } gibt dasselbe aus.
+next-session-hook = Was der Hook dieser Anwendung am Anfang hinzufügt
+next-session-no-hook = Die Hooks dieser Anwendung rufen loci nicht auf und fügen nichts hinzu.
+next-session-add = Eine Erinnerung hinzufügen
+next-session-add-now = Sitzungen damit beginnen
+next-session-prompt = Was Hooks bei einer Eingabe hinzufügen
+next-session-prompt-text = Eine Eingabe, wie Sie sie tippen würden
+next-session-nothing = Nichts: keine Erinnerung hilft wahrscheinlich bei dieser Eingabe.
+move-up = Nach oben
+move-down = Nach unten
+move-up-this = Nach oben: { $value }
+move-down-this = Nach unten: { $value }
+unpin-this = Ablösen: { $value }
+done-reordered = Die Reihenfolge wurde geändert. Die nächste Sitzung beginnt in ihr.
+person-remove = Eine Person entfernen
+person-how = Entfernt endgültig, was von einer Person bekannt ist: Erinnerungen, Einstellungen, Aufrufe, Token. Zuerst wird gezählt; nichts geht, bevor Sie den Namen tippen.
+person-name = Name, wie ihn Token und Einträge haben
+person-count = Zählen
+person-goes = Was mit { $value } geht
+person-nothing = Von diesem Namen gibt es nichts.
+person-stays = Was bleibt
+person-type = Tippen Sie { $value }, um endgültig zu entfernen
+person-remove-now = Endgültig entfernen
+person-receipt = Quittung
+person-removed = Alles von { $value } wurde entfernt.
+person-another = Eine weitere Person entfernen
+person-memories = Erinnerungen und Nachrichten
+person-tunnels = Verbindungen zwischen Räumen
+person-answers = Zwischengespeicherte Antworten
+person-decisions = Entscheidungen
+person-settings = Einstellungen
+person-calls = Aufrufe im Protokoll
+person-tokens = Token
+person-trusted-by = Listen vertrauter Autoren
+person-named-in = Einstellungen der Installation mit dem Namen, die Sie selbst ändern: { $value }
+operations = Die JSON-Schnittstelle
+operations-how = Jede Operation mit ihren Parametern. Senden Sie ein Token als Authorization: Bearer TOKEN. Für Programme:
+operations-no-parameters = Keine Parameter.
+deprecated = veraltet
+parameter = Parameter
+meaning = Bedeutung
+example = Beispiel
+next-session-tokens = { $count ->
+    [one] 1 Token
+   *[other] { $count } Token
+}
+person-unnamed = { $count ->
+    [one] Eine Erinnerung, Verbindung oder Tatsache für alle bleibt, ohne den Namen.
+   *[other] { $count } Erinnerungen, Verbindungen und Tatsachen für alle bleiben, ohne den Namen.
+}
+person-mentions = { $count ->
+    [one] Eine Erinnerung von jemand anderem hat den Namen im Text. Suchen Sie danach.
+   *[other] { $count } Erinnerungen anderer haben den Namen im Text. Suchen Sie danach.
+}
+person-backups = { $count ->
+    [one] Eine Sicherung bleibt, wie sie ist, und kann alles davon haben.
+   *[other] { $count } Sicherungen bleiben, wie sie sind, und können alles davon haben.
+}
+language-name = Deutsch
+views-small = Hauptansichten
+more = Mehr
+menu = Sie und das Aussehen
+search-memories = Erinnerungen suchen
+theme = Farben
+theme-system = System
+theme-light = Hell
+theme-dark = Dunkel
+language = Sprache
+language-system = Browser
+density = Zeilen
+density-roomy = Weit
+density-dense = Eng
+person = Person
+visibility-private = Nur Sie
+visibility-shared = Für Ihr Team sichtbar
+visibility-common = Alle in diesem Bereich
+number = { $count }
+copy = Kopieren
+ago-now = gerade eben
+ago-minutes = vor { $count } min
+ago-hours = { $count ->
+    [one] vor 1 Stunde
+   *[other] vor { $count } Stunden
+}
+ago-yesterday = gestern
+ago-days = vor { $count } Tagen
+state-fine = Alles in Ordnung.
+state-fine-apps = { $count ->
+    [one] Alles in Ordnung. 1 App ist verbunden.
+   *[other] Alles in Ordnung. { $count } Apps sind verbunden.
+}
+state-backup = Letzte Sicherung
+state-no-backup = Noch keine Sicherung.
+state-old-backup = Letzte Sicherung
+state-model = Die Suche nach Bedeutung geht nicht; Wörter finden weiterhin alles.
+state-app = Die Verbindung von { $value } ist gestört.
+state-reading = { $count ->
+    [one] 1 Text wird noch gelesen; bis dahin finden ihn Wörter.
+   *[other] { $count } Texte werden noch gelesen; bis dahin finden sie Wörter.
+}
+state-minutes = (etwa { $count } min)
+state-read = Gelesen
+backing-up = Sicherung läuft …
+done-backed-up = Gesichert
+steps = Erste Schritte
+step-done = erledigt
+step-open = offen
+step-connect = Verbinden Sie eine App
+step-connect-how = Oder rufen Sie das in einem Terminal auf; mit einem Namen wie codex verbindet es nur diese App:
+connect-this = { $value } verbinden
+step-store = Lassen Sie Ihren Agenten sich etwas merken
+step-store-say = Merke dir, dass unser Testserver 10.0.4.21 ist
+step-recall = Fragen Sie in einer neuen Sitzung danach
+step-recall-say = Welche Adresse hat unser Testserver?
+bring = Oder bringen Sie mit, was Sie haben
+bring-file = Eine Datei importieren:
+bring-project = Ein Projekt einlesen:
+bring-transcripts = Gespräche einlesen:
+tile-week = +{ $count } in dieser Woche
+tile-recalls = Abrufe heute
+tile-useful = { $count } % mit Ergebnis
+tile-today-none = heute noch keine
+tile-tokens = Tokens je Sitzung
+tile-tokens-all = Tokens
+tile-most = die meisten von { $value }
+tile-review = Zu prüfen
+tile-review-none = Alles geklärt
+tile-review-how = warten auf Sie
+chart-growth-90 = In den letzten 90 Tagen gespeichert, aufsummiert
+chart-recalls-90 = Abrufe je Tag, letzte 90 Tage
+plot-highest = höchstens { $count }
+new-since = { $count ->
+    [one] 1 neue Erinnerung
+   *[other] { $count } neue Erinnerungen
+}
+new-since-when = Neu seit Ihrem letzten Besuch,
+new-none = Nichts Neues seit Ihrem letzten Besuch,
+new-further = { $count ->
+    [one] 1 weitere
+   *[other] { $count } weitere
+}
+group-further = { $count } weitere in
+session-of = Sitzung von
+in-place = in
+in-none = keinem Projekt
+app-command = Kommandozeile
+app-broken = gestört
+app-quiet = noch kein Aufruf
+sign-in-here = Auf diesem Rechner öffnet das die Seite, in einem Terminal aufgerufen:
+sign-in-elsewhere = Von anderswo fügen Sie ein Token ein
+sign-in-where = Woher bekomme ich eines?
+sign-in-where-how = Wer den Server betreibt, macht eines für Sie mit
+sign-in-token-wrong = Dieses Token gilt nicht. Machen Sie eines mit „loci token create“.
+error-memory = Diese Erinnerung ist nicht da. Vielleicht wurde sie gelöscht. Suchen Sie nach ihrem Text.
+error-path = An dieser Adresse ist nichts.
+error-near = Meinten Sie
+error-search = Suchen
+keys = Tasten
+key-rows = Nächste Zeile, Zeile davor
+key-select = Zeile auswählen
+key-open = Zeile öffnen
+close = Schließen
+palette = Gehe zu
+palette-how = Ein Ort oder eine Erinnerung
+model-read = Jede Erinnerung wird auch über ihre Bedeutung gefunden.
+data-folder = Datenordner
+data-server = Datenbank
+facts-true = { $count ->
+    [one] Fakt gilt am
+   *[other] Fakten gelten am
+}
+history = Verlauf
+history-how = Die letzten 20 Änderungen dieser Sitzung. Was sich zurücknehmen lässt, hat eine Taste.
+history-none = In dieser Sitzung haben Sie nichts geändert.
+copied = Kopiert
+key-edit = Text bearbeiten
+key-copy = Text kopieren
+key-range = Bis hierher auswählen
+imported = etwas wurde importiert
+add-missing = Fehlendes hinzufügen
+add-missing-how = Ihre Agenten finden es ab der nächsten Frage.
+add-missing-now = Speichern
+done-stored = Gespeichert
+through = Werkzeugsatz
+tool-set-use = Diesen Werkzeugsatz nehmen
+hooks = Hooks
+hooks-how = Die App speichert auch von selbst, was gesagt wird
+switched-on = an
+switched-off = aus

@@ -12,8 +12,8 @@ use loci_core::{Error, ErrorCode, Result};
 
 use crate::failure::failure;
 use crate::form::Form;
+use crate::looks::Looks;
 use crate::page::Page;
-use crate::text::Language;
 
 /// Returns the subject of a sender that is not signed in.
 pub(crate) fn stranger(extensions: &Extensions) -> Subject {
@@ -27,18 +27,18 @@ pub(crate) fn rate_refusal(
     page: &Page,
     subject: &Subject,
     form: Form,
-    language: Language,
+    looks: Looks,
 ) -> Option<Response> {
     let wait = page.authenticator().charge(subject).err()?;
     let seconds = wait.as_millis().div_ceil(1_000).max(1) as u64;
     let message = format!("too many requests; try again in {seconds} s");
-    let mut refused = failure(&Error::new(ErrorCode::RateLimited, message), form, language);
+    let mut refused = failure(&Error::new(ErrorCode::RateLimited, message), form, looks);
     let headers = refused.headers_mut();
     headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
     Some(refused)
 }
 
-/// Reads the body of a request of somebody who is known, within a share of the memory for bodies.
+/// Reads the body of a request of a caller who is known, within a share of the memory for bodies.
 ///
 /// # Errors
 /// `too_large` beyond [`REQUEST_BYTES_MAX`]; `invalid_argument` if it breaks off, or does not arrive

@@ -27,11 +27,15 @@ struct Asset {
     content: &'static str,
 }
 
-const ASSETS: [Asset; 5] = [
+const ASSETS: [Asset; 8] = [
     Asset {
         name: "page.css",
         media_type: "text/css; charset=utf-8",
-        content: include_str!("../assets/page.css"),
+        content: concat!(
+            include_str!("../assets/page.css"),
+            include_str!("../assets/views.css"),
+            include_str!("../assets/browse.css")
+        ),
     },
     Asset {
         name: "page.js",
@@ -39,9 +43,24 @@ const ASSETS: [Asset; 5] = [
         content: include_str!("../assets/page.js"),
     },
     Asset {
+        name: "browse.js",
+        media_type: "text/javascript; charset=utf-8",
+        content: include_str!("../assets/browse.js"),
+    },
+    Asset {
         name: "time.js",
         media_type: "text/javascript; charset=utf-8",
         content: include_str!("../assets/time.js"),
+    },
+    Asset {
+        name: "order.js",
+        media_type: "text/javascript; charset=utf-8",
+        content: include_str!("../assets/order.js"),
+    },
+    Asset {
+        name: "review.js",
+        media_type: "text/javascript; charset=utf-8",
+        content: include_str!("../assets/review.js"),
     },
     Asset {
         name: "htmx.js",

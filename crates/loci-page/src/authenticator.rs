@@ -10,6 +10,8 @@ use http::{Extensions, HeaderMap};
 use loci_admission::Subject;
 use loci_core::{Caller, Error, SignInProvider};
 
+use crate::OAuth;
+
 /// Tells who sends a request, and under which URL it reached this server.
 pub trait Authenticator: Send + Sync {
     /// Returns the URL of this server as the sender sees it, such as `https://memory.example`,
@@ -43,6 +45,18 @@ pub trait Authenticator: Send + Sync {
 
     /// Returns the provider at which people sign in; `None`, the default, if they cannot.
     fn provider(&self) -> Option<Arc<dyn SignInProvider>> {
+        None
+    }
+
+    /// Returns what lets clients in by OAuth; `None`, the default, if nothing does.
+    fn oauth(&self) -> Option<&OAuth> {
+        None
+    }
+
+    /// Returns the URL under which clients reach this server, which their tokens are for; `None`,
+    /// the default, if it is not known.
+    fn issuer(&self, extensions: &Extensions) -> Option<String> {
+        let _ = extensions;
         None
     }
 }

@@ -35,6 +35,13 @@ impl Change {
     }
 }
 
+/// The answer to a request for a change: the change, or a view that says why it was not made and
+/// what a person can do.
+pub(crate) enum Answer<V> {
+    Changed(Change),
+    Shown(V),
+}
+
 /// A record that a change did not reach.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 #[schema(as = Refused)]

@@ -2,7 +2,7 @@
 //! page, the JSON interface and `loci why`.
 
 use loci_core::limits::RECALL_RESULTS_MAX;
-use loci_core::{CollectionFilter, Memory, MemoryId, Result, Tier};
+use loci_core::{CollectionFilter, Memory, MemoryId, Result, Tier, Visibility};
 use loci_dialects::mememory;
 use loci_engine::{
     Cause, ExplainRequest, Explanation, LocationNouns, Parts, Placement, Recall, owner_name,
@@ -11,9 +11,11 @@ use loci_engine::{
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use crate::card::memory_path;
 use crate::utc_timestamp::UtcTimestamp;
-use crate::views::memory_path;
 
+/// The cause of a memory that is private to another user.
+const VISIBILITY: &str = "visibility";
 /// The name of the project that stands for no project.
 const GLOBAL: &str = "global";
 /// The words for the parts of a location.
@@ -57,7 +59,8 @@ pub struct MemoryExplanation {
     pub scope: String,
     /// The cause: `shown`, `equal_text`, `counterpart`, `budget`, `limit`, `no_vector`,
     /// `no_word`, `depth`, `quotation`, `filters`, `scope`, `tier`, `replaced`, `forgotten`,
-    /// `deleted` or `expired`.
+    /// `deleted` or `expired`; `visibility` for a memory that only its owner finds, whichever
+    /// user looks.
     pub cause: &'static str,
     /// All that keeps it out, the cause first.
     pub causes: Vec<&'static str>,
@@ -132,12 +135,29 @@ impl MemoryExplanation {
             budget_tokens: query.budget_tokens,
         };
         let explanation = parts.search().explain(&request)?;
+        let private_of = private_of_another(parts, &explanation.memory);
         let notices: Vec<String> = [named.notice, explanation.degraded.clone()]
             .into_iter()
             .flatten()
             .collect();
         let notice = (!notices.is_empty()).then(|| notices.join("; "));
-        Ok(explained(parts, &request, explanation, notice))
+        let explained = explained(parts, &request, explanation, notice);
+        Ok(match private_of {
+            Some(owner) => explained.of_private(&owner),
+            None => explained,
+        })
+    }
+
+    /// Returns the explanation for every user but the owner, who keeps the memory private.
+    fn of_private(mut self, owner: &str) -> Self {
+        self.causes.insert(0, VISIBILITY);
+        self.causes.retain(|cause| *cause != "shown");
+        MemoryExplanation {
+            cause: VISIBILITY,
+            sentence: format!("It is private to {owner}: only searches of {owner} find it."),
+            action: "Share it, so that others find it, too.".to_owned(),
+            ..self
+        }
     }
 
     /// Returns the path of the memory on the page.
@@ -150,6 +170,13 @@ impl MemoryExplanation {
         let relevance = self.relevance?;
         Some(format!("{:.0} %", relevance * 100.0))
     }
+}
+
+/// Returns the owner of a memory that is seen by one who sees what others keep private.
+fn private_of_another(parts: &Parts<'_>, memory: &Memory) -> Option<String> {
+    let is_private = memory.visibility == Visibility::Private;
+    owner_name(parts.caller(), memory.owner.as_deref())
+        .filter(|_| is_private && parts.caller().all_users)
 }
 
 /// Returns the collections that a project means, as `loci search` reads it.
@@ -186,7 +213,9 @@ fn explained(
                 project.clone()
             }
             CollectionFilter::Global => GLOBAL.to_owned(),
-            CollectionFilter::Any | CollectionFilter::AnyNamed => "everywhere".to_owned(),
+            CollectionFilter::Any | CollectionFilter::AnyNamed | CollectionFilter::AnyOf(_) => {
+                "everywhere".to_owned()
+            }
         },
         cause: causes.first().map_or("shown", name),
         causes: causes.iter().map(name).collect(),

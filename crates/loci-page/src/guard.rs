@@ -24,6 +24,18 @@ use crate::page::Page;
 /// The policy by which a page loads only from this server, and sends forms only to it.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
                       form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+/// The policy of a page without scripts, whose form leads to another origin.
+fn policy_to(target: &str) -> String {
+    format!(
+        "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self' {target}; base-uri 'none'; \
+         frame-ancestors 'none'"
+    )
+}
+
+/// The origin that the form of a page leads to, in the extensions of a response.
+#[derive(Clone)]
+pub(crate) struct FormTarget(pub(crate) String);
+
 const OPENER_POLICY: HeaderName = HeaderName::from_static("cross-origin-opener-policy");
 const RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
 pub(crate) const FETCH_SITE: &str = "sec-fetch-site";
@@ -52,6 +64,8 @@ pub(crate) async fn guard(
 }
 
 fn protected(mut response: Response) -> Response {
+    let target = response.extensions_mut().remove::<FormTarget>();
+    let policy = target.map(|FormTarget(target)| policy_to(&target));
     let headers = response.headers_mut();
     let fixed = [
         (CONTENT_SECURITY_POLICY, POLICY),
@@ -63,6 +77,9 @@ fn protected(mut response: Response) -> Response {
     ];
     for (name, value) in fixed {
         headers.insert(name, HeaderValue::from_static(value));
+    }
+    if let Some(policy) = policy.and_then(|policy| HeaderValue::try_from(policy).ok()) {
+        headers.insert(CONTENT_SECURITY_POLICY, policy);
     }
     headers
         .entry(CACHE_CONTROL)

@@ -13,18 +13,30 @@
 mod admission;
 mod assets;
 mod authenticator;
+mod card;
 mod change;
+mod charts;
+mod cookies;
 mod encoding;
 mod events;
+mod excerpt;
 mod explanation;
 mod failure;
 mod form;
 mod guard;
+mod icons;
 mod installation;
+mod looks;
+mod looks_form;
 mod markdown;
 mod metrics;
+mod moved;
+mod oauth;
 mod page;
+mod paging;
 mod parameters;
+mod plots;
+mod projects;
 mod request;
 mod request_user;
 mod router;
@@ -33,6 +45,7 @@ mod sign_in;
 mod size;
 mod text;
 mod transfer;
+mod treemap;
 mod utc_timestamp;
 mod view;
 #[allow(
@@ -40,13 +53,16 @@ mod view;
     reason = "the description of the JSON interface is generated with them"
 )]
 mod views;
+mod words;
 
 pub use authenticator::Authenticator;
 pub use explanation::{ExplanationQuery, MemoryExplanation};
 pub use installation::{
-    BackupFile, ClientActivity, CommandOutput, HostStatus, ImportCounts, ImportReport, ImportWork,
-    Installation, RestoreReport, SettingValue, Task, TokenDetails, Upload,
+    BackupFile, ClientActivity, CommandOutput, HostStatus, ImportCounts, ImportReport,
+    ImportSample, ImportSource, ImportWork, Installation, RestoreReport, SearchModel, SettingValue,
+    Storage, StoragePart, StoredLanguage, Task, TokenDetails, Upload,
 };
 pub use metrics::Metrics;
+pub use oauth::{ClientDocuments, OAuth};
 pub use page::Page;
 pub use utc_timestamp::UtcTimestamp;

@@ -2,6 +2,8 @@
 
 use pulldown_cmark::{CowStr, Event, Options, Parser, Tag, TagEnd, html};
 
+use crate::encoding::encoded;
+
 /// The schemes of links that a reader can follow.
 const SCHEMES: [&str; 3] = ["http://", "https://", "mailto:"];
 
@@ -41,6 +43,50 @@ pub(crate) fn rendered(text: &str) -> String {
     shown
 }
 
+/// Returns true if a text has more of Markdown than paragraphs.
+pub(crate) fn is_formatted(text: &str) -> bool {
+    Parser::new_ext(
+        text,
+        Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS,
+    )
+    .any(|event| match event {
+        Event::Start(tag) => !matches!(tag, Tag::Paragraph | Tag::HtmlBlock),
+        Event::Code(_) => true,
+        _ => false,
+    })
+}
+
+/// Returns HTML that was made from Markdown with its wikilinks as links to a search for their names,
+/// such as `[[Kiln 2|the kiln]]`.
+pub(crate) fn with_links(html: &str) -> String {
+    let mut shown = String::with_capacity(html.len());
+    let mut rest = html;
+    while let Some(start) = rest.find("[[") {
+        let (before, link) = rest.split_at(start);
+        shown.push_str(before);
+        // The text between is escaped already, and has no tags: its quotation marks are entities.
+        let inner = link[2..].split_once("]]");
+        let is_link =
+            |(inner, _): &(&str, &str)| !inner.is_empty() && !inner.contains(['<', '\n', '[']);
+        if let Some((inner, after)) = inner.filter(is_link) {
+            let (name, label) = inner.split_once('|').unwrap_or((inner, inner));
+            let path = format!("/search?q={}", encoded(&unescaped(name)));
+            shown.push_str(&format!("<a href=\"{path}\">{label}</a>"));
+            rest = after;
+        } else {
+            shown.push_str("[[");
+            rest = &link[2..];
+        }
+    }
+    shown.push_str(rest);
+    shown
+}
+
+fn unescaped(text: &str) -> String {
+    let text = text.replace("&lt;", "<").replace("&gt;", ">");
+    text.replace("&quot;", "\"").replace("&amp;", "&")
+}
+
 fn is_followed(url: &str) -> bool {
     let url = url.trim_start().to_ascii_lowercase();
     SCHEMES.iter().any(|scheme| url.starts_with(scheme))
@@ -49,6 +95,43 @@ fn is_followed(url: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn wikilinks_lead_to_a_search() {
+        let rows = [
+            (
+                "see [[Kiln 2]].",
+                "<p>see <a href=\"/search?q=Kiln%202\">Kiln 2</a>.</p>",
+            ),
+            (
+                "[[a&b|the \"x\"]]",
+                "<p><a href=\"/search?q=a%26b\">the \"x\"</a></p>",
+            ),
+            (
+                "[[<b>]]",
+                "<p><a href=\"/search?q=%3Cb%3E\">&lt;b&gt;</a></p>",
+            ),
+            ("[[open", "<p>[[open</p>"),
+            ("[[]] [[a\nb]]", "<p>[[]] [[a\nb]]</p>"),
+        ];
+        for (text, expected) in rows {
+            assert_eq!(with_links(&rendered(text)).trim_end(), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn paragraphs_are_no_markdown() {
+        let rows = [
+            ("One.\n\nTwo <b>.", false),
+            ("# a", true),
+            ("- a", true),
+            ("a `b`", true),
+            ("**a**", true),
+        ];
+        for (text, expected) in rows {
+            assert_eq!(is_formatted(text), expected, "{text:?}");
+        }
+    }
 
     #[test]
     fn what_is_stored_is_never_markup() {

@@ -10,6 +10,10 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use serde_path_to_error::Segment;
 
+use crate::form::Form;
+
+/// The field with the secret of a session, which is checked before the parameters are read.
+pub(crate) const CSRF: &str = "csrf";
 /// The name of all parameters together, in errors about no single one.
 const WHOLE: &str = "parameters";
 
@@ -73,32 +77,48 @@ impl Parameters {
     /// name is in `kept`.
     ///
     /// # Errors
-    /// `invalid_argument` if a parameter is missing or has another type.
-    pub(crate) fn of<Q: DeserializeOwned>(self, kept: &[&str]) -> Result<Q> {
+    /// `invalid_argument` if a parameter is missing or has another type, or if a program sends one
+    /// that there is not: its misspelled filter would otherwise find everything.
+    pub(crate) fn of<Q: DeserializeOwned>(self, kept: &[&str], form: Form) -> Result<Q> {
         match self {
             Parameters::Pairs(mut pairs) => {
                 pairs.retain(|(name, value)| !value.is_empty() || kept.contains(&name.as_str()));
                 let text =
                     serde_html_form::to_string(&pairs).map_err(|error| wrong(WHOLE, &error))?;
-                named(serde_html_form::Deserializer::from_bytes(text.as_bytes()))
+                named(
+                    serde_html_form::Deserializer::from_bytes(text.as_bytes()),
+                    form,
+                )
             }
-            Parameters::Object(object) => named(Value::Object(object)),
+            Parameters::Object(object) => named(Value::Object(object), form),
         }
     }
 }
 
 /// Reads a value, with errors that name the parameter.
-fn named<'de, Q: DeserializeOwned, D>(parameters: D) -> Result<Q>
+fn named<'de, Q: DeserializeOwned, D>(parameters: D, form: Form) -> Result<Q>
 where
     D: Deserializer<'de, Error: fmt::Display>,
 {
-    serde_path_to_error::deserialize(parameters).map_err(|error| {
+    let mut unknown = None;
+    let mut note = |path: serde_ignored::Path<'_>| {
+        unknown.get_or_insert_with(|| path.to_string());
+    };
+    let parameters = serde_ignored::Deserializer::new(parameters, &mut note);
+    let read = serde_path_to_error::deserialize(parameters).map_err(|error| {
         let path = error.path();
         match path.iter().next() {
             Some(Segment::Map { .. }) => wrong(&path.to_string(), error.inner()),
             _ => wrong(WHOLE, error.inner()),
         }
-    })
+    })?;
+    match unknown.filter(|name| form == Form::Json && name != CSRF) {
+        None => Ok(read),
+        Some(name) => Err(Error::invalid(
+            &name,
+            "is not a parameter of this path; /api/v1/openapi.json lists them",
+        )),
+    }
 }
 
 fn wrong(parameter: &str, problem: &dyn fmt::Display) -> Error {
@@ -153,21 +173,31 @@ mod tests {
                 object(serde_json::json!({"offset": 1, "deep": {"a": 300}})),
                 "`deep.a` ",
             ),
+            (pairs(&[("offset", "1"), ("ofset", "2")]), "`ofset` is not"),
+            (
+                object(serde_json::json!({"offset": 1, "limit": 2})),
+                "`limit` is not",
+            ),
             (
                 object(serde_json::json!({})),
                 "`parameters` cannot be read: missing field `offset`",
             ),
         ];
         for (parameters, expected) in rows {
-            let error = parameters.of::<ListQuery>(&[]).unwrap_err();
+            let error = parameters.of::<ListQuery>(&[], Form::Json).unwrap_err();
             assert!(error.message.starts_with(expected), "{error}");
         }
-        let read = pairs(&[("kind", "1"), ("kind", "2"), ("offset", "3")]).of(&[]);
+        let read = pairs(&[("kind", "1"), ("kind", "2"), ("offset", "3")]).of(&[], Form::Json);
         let expected = ListQuery {
             kind: vec![1, 2],
             offset: 3,
             deep: BTreeMap::new(),
         };
         assert_eq!(read, Ok(expected));
+        // Links that others made carry parameters of theirs.
+        let read = pairs(&[("offset", "3"), ("utm_source", "mail")]).of(&[], Form::Html);
+        assert_eq!(read.map(|read: ListQuery| read.offset), Ok(3));
+        let read = pairs(&[("offset", "3"), ("csrf", "s")]).of(&[], Form::Json);
+        assert_eq!(read.map(|read: ListQuery| read.offset), Ok(3));
     }
 }

@@ -1,28 +1,32 @@
 //! A request to a view or a change: who sends it, and in which form it is answered.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use axum::extract::{FromRequestParts, RawPathParams, Request};
 use axum::response::{IntoResponse, Response};
-use http::header::{ACCEPT_LANGUAGE, AUTHORIZATION, CONTENT_TYPE, COOKIE, LOCATION, SET_COOKIE};
+use http::header::{AUTHORIZATION, CONTENT_DISPOSITION, CONTENT_TYPE, LOCATION, SET_COOKIE};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use loci_admission::{Permit, Subject};
-use loci_core::{Caller, Error, ErrorCode, Result, Scope, SignInGrant};
+use loci_core::{Caller, Error, ErrorCode, Memory, Result, Scope, SignInGrant};
 use loci_engine::{Call, CallInfo, Effect, Engine};
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::admission::{ask_provider, rate_refusal, read_body, run_blocking, stranger};
-use crate::change::{Change, Outcome};
+use crate::card::Card;
+use crate::change::{Answer, Change, Outcome};
+use crate::cookies::{cookie_value, secure_attribute};
 use crate::encoding::encoded;
-use crate::failure::failure;
+use crate::failure::{failure, failure_to};
 use crate::form::Form;
 use crate::guard::{BaseUrl, is_from_here};
+use crate::looks::Looks;
 use crate::page::Page;
-use crate::parameters::Parameters;
+use crate::parameters::{CSRF, Parameters};
 use crate::request_user::RequestUser;
 use crate::session::{BrowserSession, Credential};
-use crate::text::Language;
 use crate::view::{Ui, View};
 
 /// The tool set of what people do on the page.
@@ -81,6 +85,34 @@ impl RequestContext<'_> {
         self.call
     }
 
+    /// Returns a text without secrets, as lists and previews show it.
+    pub(crate) fn masked<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        self.engine().redaction().redact(text).text
+    }
+
+    /// Returns a memory as a list has it, without secrets.
+    pub(crate) fn card(&self, memory: &Memory) -> Card {
+        Card::of(self.caller(), memory, &|text| self.masked(text))
+    }
+
+    /// Returns the number of items that the visitor has to decide, which is counted if it is not
+    /// kept; `None` if that fails.
+    fn open_count(&self, count: Count) -> Option<usize> {
+        if let Some(count) = self.page.open_count(self.caller()) {
+            return Some(count);
+        }
+        match count(self) {
+            Ok(count) => {
+                self.page.keep_open_count(self.caller(), count);
+                Some(count)
+            }
+            Err(error) => {
+                tracing::debug!(%error, "the bar has no count of what is open");
+                None
+            }
+        }
+    }
+
     /// Runs an action as a call of its own, which is in the audit log. A change is there when this
     /// returns.
     ///
@@ -98,6 +130,9 @@ impl RequestContext<'_> {
         self.engine().call(self.caller().clone(), info, run)
     }
 }
+
+/// Counts the items that the visitor has to decide.
+pub(crate) type Count = fn(&RequestContext<'_>) -> Result<usize>;
 
 /// Answers a request whose sender is known: from its context, its parameters, and its path.
 ///
@@ -124,30 +159,37 @@ pub(crate) async fn respond(
         cookie,
         _share,
     } = received;
-    let language = visitor.language;
-    let subject = visitor.subject.clone();
-    let answer = run_blocking(&page, &subject, move |page| {
-        require(&visitor.caller, scope)?;
-        RequestContext::run(page, &visitor, form, |context| {
-            handler(context, parameters, path)
+    let (sender, asked) = (Arc::clone(&visitor), path.clone());
+    let answer = run_blocking(&page, &visitor.subject, move |page| {
+        require(&sender.caller, scope)?;
+        RequestContext::run(page, &sender, form, |context| {
+            handler(context, parameters, asked)
         })
     })
     .await;
-    with_cookie(
-        answer.unwrap_or_else(|error| failure(&error, form, language)),
-        cookie,
-    )
+    let answer = answer.unwrap_or_else(|error| {
+        let open = page.open_count(&visitor.caller);
+        failure_to(&visitor, &error, form, (path, open))
+    });
+    with_cookie(answer, cookie)
 }
 
 /// Returns the handler of a view.
-pub(crate) fn handle_view<Q, V>(view: fn(&RequestContext<'_>, Q) -> Result<V>) -> Handler
+pub(crate) fn handle_view<Q, V>(
+    view: fn(&RequestContext<'_>, Q) -> Result<V>,
+    count: Count,
+) -> Handler
 where
     Q: DeserializeOwned + 'static,
     V: View,
 {
     Arc::new(move |context, parameters, path| {
-        let view = view(context, parameters.of(V::KEPT)?)?;
-        render_view(context.visitor, context.form, path, view)
+        let view = view(context, parameters.of(V::KEPT, context.form)?)?;
+        let open = match context.form {
+            Form::Html => context.open_count(count),
+            Form::Json => None,
+        };
+        render_view(context.visitor, context.form, (path, open), view)
     })
 }
 
@@ -155,18 +197,34 @@ where
 pub(crate) fn render_view<V: View>(
     visitor: &RequestUser,
     form: Form,
-    path: String,
+    (path, open): (String, Option<usize>),
     view: V,
 ) -> Result<Response> {
     match form {
         Form::Json => Ok((StatusCode::OK, axum::Json(view)).into_response()),
         Form::Html => {
-            let html = view.html(&Ui::of(visitor, V::TAB, path));
+            let html = view.html(&Ui::of(visitor, Some(V::TAB), path, open));
             let html =
                 html.map_err(|error| Error::internal(format!("the view cannot be shown: {error}")));
             Ok(axum::response::Html(html?).into_response())
         }
     }
+}
+
+/// Returns the handler of an answer for programs that no view shows.
+pub(crate) fn handle_data<Q, T>(answer: fn(&RequestContext<'_>, Q) -> Result<T>) -> Handler
+where
+    Q: DeserializeOwned + 'static,
+    T: Serialize + 'static,
+{
+    Arc::new(move |context, parameters, _| {
+        // An empty text means something to a program, e.g. a wing without a name.
+        let answer = answer(
+            context,
+            parameters.of(&["wing", "content", "dry_run"], Form::Json)?,
+        )?;
+        Ok(axum::Json(answer).into_response())
+    })
 }
 
 /// Returns the handler of a change.
@@ -175,8 +233,56 @@ where
     Q: DeserializeOwned + 'static,
 {
     Arc::new(move |context, parameters, _| {
-        let change = change(context, parameters.of(&["content"])?)?;
+        let change = change(context, parameters.of(&["content"], context.form)?)?;
+        context.page.forget_open_counts();
         Ok(respond_to_change(context, change))
+    })
+}
+
+/// Returns the handler of a change that people can be asked about once more: they see why it was not
+/// made as a view.
+pub(crate) fn handle_asking_action<Q, V>(
+    change: fn(&RequestContext<'_>, Q) -> Result<Answer<V>>,
+    count: Count,
+) -> Handler
+where
+    Q: DeserializeOwned + 'static,
+    V: View,
+{
+    Arc::new(move |context, parameters, path| {
+        match change(context, parameters.of(&["content"], context.form)?)? {
+            Answer::Changed(change) => {
+                context.page.forget_open_counts();
+                Ok(respond_to_change(context, change))
+            }
+            Answer::Shown(view) => {
+                let open = context.open_count(count);
+                let mut shown = render_view(context.visitor, context.form, (path, open), view)?;
+                *shown.status_mut() = StatusCode::CONFLICT;
+                Ok(shown)
+            }
+        }
+    })
+}
+
+/// Returns the handler of a file that a person takes.
+pub(crate) fn handle_file<Q>(
+    name: &'static str,
+    file: fn(&RequestContext<'_>, Q) -> Result<Vec<u8>>,
+) -> Handler
+where
+    Q: DeserializeOwned + 'static,
+{
+    Arc::new(move |context, parameters, _| {
+        let file = file(context, parameters.of(&[], context.form)?)?;
+        let headers = [
+            (CONTENT_TYPE, "application/x-ndjson".to_owned()),
+            (
+                CONTENT_DISPOSITION,
+                format!("attachment; filename=\"{name}\""),
+            ),
+        ];
+        Ok((headers, file).into_response())
     })
 }
 
@@ -191,6 +297,9 @@ fn respond_to_change(context: &RequestContext<'_>, change: Change) -> Response {
             .zip(change.undo)
             .map(|(session, undo)| session.keep_undo(undo)),
     };
+    if let Some(session) = session {
+        session.note(context.visitor.now, &outcome);
+    }
     match (context.form, session) {
         (Form::Html, Some(session)) => {
             session.put_outcome(outcome);
@@ -202,7 +311,7 @@ fn respond_to_change(context: &RequestContext<'_>, change: Change) -> Response {
 
 /// A request after the checks of who sent it.
 struct ParsedRequest {
-    visitor: RequestUser,
+    visitor: Arc<RequestUser>,
     parameters: Parameters,
     form: Form,
     /// The cookie of a session that started with this request.
@@ -221,7 +330,9 @@ impl ParsedRequest {
             base_url,
             cookie,
         } = AuthenticatedRequest::of(page, &parts).await?;
-        let refuse = |error: &Error| failure(error, form, visitor.language);
+        let asked = parts.uri.path_and_query();
+        let asked = asked.map_or("/", |path| path.as_str()).to_owned();
+        let refuse = |error: &Error| failure_to(&visitor, error, form, (asked.clone(), None));
         let received = read_body(page, &visitor.subject, &parts.headers, body).await;
         let (body, share) = received.map_err(|error| refuse(&error))?;
         let path = RawPathParams::from_request_parts(&mut parts, &())
@@ -235,7 +346,7 @@ impl ParsedRequest {
             .map_err(|error| refuse(&error))?;
         let changes = ![Method::GET, Method::HEAD].contains(&parts.method);
         if changes {
-            check_origin(&visitor, &parts.headers, &base_url, parameters.text("csrf"))
+            check_origin(&visitor, &parts.headers, &base_url, parameters.text(CSRF))
                 .map_err(|error| refuse(&error))?;
         }
         Ok(ParsedRequest {
@@ -250,7 +361,7 @@ impl ParsedRequest {
 
 /// The sender of a request, before its body is read.
 pub(crate) struct AuthenticatedRequest {
-    pub(crate) visitor: RequestUser,
+    pub(crate) visitor: Arc<RequestUser>,
     pub(crate) form: Form,
     pub(crate) base_url: String,
     /// The cookie of a session that started with this request.
@@ -261,8 +372,8 @@ impl AuthenticatedRequest {
     /// Finds out who sends a request, or returns the answer that refuses it.
     pub(crate) async fn of(page: &Arc<Page>, parts: &Parts) -> Result<Self, Response> {
         let form = parts.extensions.get().copied().unwrap_or(Form::Html);
-        let language = language_of(&parts.headers);
-        let refuse = |error: &Error| failure(error, form, language);
+        let looks = Looks::of(&parts.headers);
+        let refuse = |error: &Error| failure(error, form, looks);
         let base_url = parts.extensions.get::<BaseUrl>().cloned();
         let BaseUrl(base_url) =
             base_url.ok_or_else(|| refuse(&Error::internal("the page has no address")))?;
@@ -278,10 +389,10 @@ impl AuthenticatedRequest {
             }
         })?;
         let subject = Subject::of(&caller, stranger);
-        if let Some(refused) = rate_refusal(page, &subject, form, language) {
+        if let Some(refused) = rate_refusal(page, &subject, form, looks) {
             return Err(refused);
         }
-        let visitor = RequestUser {
+        let visitor = Arc::new(RequestUser {
             subject,
             caller: Caller {
                 all_users: session.as_ref().is_some_and(|session| session.all_users()),
@@ -290,8 +401,9 @@ impl AuthenticatedRequest {
                 ..caller
             },
             session,
-            language,
-        };
+            looks,
+            now: page.engine().now(),
+        });
         Ok(AuthenticatedRequest {
             visitor,
             form,
@@ -441,18 +553,6 @@ pub(crate) fn cookie_secret(headers: &HeaderMap, base_url: &str) -> Option<Strin
     cookie_value(headers, &cookie_name(base_url))
 }
 
-/// Returns the value of the cookie with this name.
-pub(crate) fn cookie_value(headers: &HeaderMap, name: &str) -> Option<String> {
-    headers
-        .get_all(COOKIE)
-        .iter()
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(|value| value.split(';'))
-        .filter_map(|pair| pair.trim().split_once('='))
-        .find(|(key, _)| *key == name)
-        .map(|(_, secret)| secret.to_owned())
-}
-
 /// Returns the name of the cookie. Ports of one host share cookies, so it has the port in it.
 pub(crate) fn cookie_name(base_url: &str) -> String {
     let port = base_url.rsplit(':').next().unwrap_or_default();
@@ -475,15 +575,6 @@ pub(crate) fn cookie(base_url: &str, secret: &str) -> Result<HeaderValue> {
     })
 }
 
-/// Returns the attribute by which a browser sends a cookie only over `https`, if that can be.
-pub(crate) fn secure_attribute(base_url: &str) -> &'static str {
-    if base_url.starts_with("https:") {
-        "; Secure"
-    } else {
-        ""
-    }
-}
-
 pub(crate) fn with_cookie(mut response: Response, cookie: Option<HeaderValue>) -> Response {
     if let Some(cookie) = cookie {
         response.headers_mut().append(SET_COOKIE, cookie);
@@ -499,15 +590,6 @@ pub(crate) fn see_other(path: &str) -> Response {
 pub(crate) fn requested_path(request: &Request) -> String {
     let path = request.uri().path_and_query();
     path.map_or("/", |path| path.as_str()).to_owned()
-}
-
-pub(crate) fn language_of(headers: &HeaderMap) -> Language {
-    let accepted = headers.get(ACCEPT_LANGUAGE);
-    Language::accepted(
-        accepted
-            .and_then(|value| value.to_str().ok())
-            .unwrap_or_default(),
-    )
 }
 
 /// Requires a scope of the caller, before anything is read.

@@ -10,12 +10,14 @@ use std::time::{Duration, Instant};
 
 use http::HeaderValue;
 use loci_admission::{Subject, subject_to_evict};
-use loci_core::{Error, Result};
+use loci_core::{Error, Result, Timestamp};
 use loci_secrets::{TOKEN_BYTES, own_token};
+use serde::Serialize;
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
 use crate::change::{Outcome, Undo};
+use crate::utc_timestamp::UtcTimestamp;
 
 /// The time after which an unused session ends.
 const IDLE_MAX: Duration = Duration::from_hours(12);
@@ -23,7 +25,7 @@ const IDLE_MAX: Duration = Duration::from_hours(12);
 const CODE_LIFETIME: Duration = Duration::from_mins(1);
 /// The most sessions and codes that are kept; beyond it, one is evicted.
 const KEPT_MAX: usize = 1_000;
-/// The changes of a session that can be undone; beyond it, the first is evicted.
+/// The changes of a session that are remembered and can be undone; beyond it, the first is evicted.
 const UNDOS_MAX: usize = 20;
 
 /// Returns a new random secret, in the form of a token: where it is pasted, it is recognised as a
@@ -96,7 +98,21 @@ struct State {
     outcome: Option<Outcome>,
     undos: Vec<(u64, Undo)>,
     last_undo: u64,
+    past: Vec<PastChange>,
     all_users: bool,
+}
+
+/// A change that was made in a session.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct PastChange {
+    pub(crate) at: UtcTimestamp,
+    /// The message that says it, with the number of records as `count`.
+    pub(crate) message: &'static str,
+    pub(crate) changed: u64,
+    /// The number of records that did not change.
+    pub(crate) refused: usize,
+    /// The number by which it can be taken back, as long as it can.
+    pub(crate) undo: Option<u64>,
 }
 
 impl BrowserSession {
@@ -128,6 +144,31 @@ impl BrowserSession {
     /// Sets whether this session shows the owner what others keep private.
     pub(crate) fn set_all_users(&self, all_users: bool) {
         lock(&self.state).all_users = all_users;
+    }
+
+    /// Keeps what a change did, to look it up later.
+    pub(crate) fn note(&self, at: Timestamp, outcome: &Outcome) {
+        let past = &mut lock(&self.state).past;
+        let change = PastChange {
+            at: UtcTimestamp(at),
+            message: outcome.message,
+            changed: outcome.changed,
+            refused: outcome.refused.len(),
+            undo: outcome.undo,
+        };
+        past.insert(0, change);
+        past.truncate(UNDOS_MAX);
+    }
+
+    /// Returns what the last changes did, the last one first.
+    pub(crate) fn past_changes(&self) -> Vec<PastChange> {
+        let state = lock(&self.state);
+        let kept = |number: &u64| state.undos.iter().any(|(kept, _)| kept == number);
+        let past = state.past.iter().map(|past| PastChange {
+            undo: past.undo.filter(kept),
+            ..past.clone()
+        });
+        past.collect()
     }
 
     /// Keeps what a change did, to show it on the next page.

@@ -17,14 +17,16 @@ use serde_json::json;
 
 use crate::admission::{ask_provider, rate_refusal, read_body_of_stranger, stranger};
 use crate::change::own_path;
+use crate::cookies::{cookie_value, secure_attribute};
 use crate::encoding::encoded;
 use crate::failure::failure;
 use crate::form::Form;
 use crate::guard::{BaseUrl, FETCH_SITE, is_from_here};
+use crate::looks::Looks;
 use crate::page::Page;
 use crate::request::{
-    cookie, cookie_name, cookie_secret, cookie_value, credential_of, headers_of, language_of,
-    secure_attribute, see_other, session_of, with_cookie,
+    cookie, cookie_name, cookie_secret, credential_of, headers_of, see_other, session_of,
+    with_cookie,
 };
 use crate::session::{Credential, is_same, new_secret};
 use crate::text::{Language, Value};
@@ -83,6 +85,13 @@ struct SignedInPage<'a> {
 }
 
 #[derive(Template)]
+#[template(path = "reload.html")]
+struct ReloadPage<'a> {
+    ui: &'a Ui,
+    next: &'a str,
+}
+
+#[derive(Template)]
 #[template(path = "continue.html")]
 struct ContinuePage<'a> {
     ui: &'a Ui,
@@ -93,7 +102,7 @@ struct ContinuePage<'a> {
 }
 
 fn sign_in_page(page: &Page, headers: &HeaderMap, next: &str, problem: Option<&str>) -> Response {
-    let ui = Ui::of_stranger(language_of(headers));
+    let ui = Ui::of_stranger(Looks::of(headers));
     let next = own_path(next, "/");
     let provider = page.authenticator().provider().map(|provider| Provider {
         name: host_of(provider.issuer()),
@@ -110,13 +119,13 @@ fn sign_in_page(page: &Page, headers: &HeaderMap, next: &str, problem: Option<&s
     } else {
         StatusCode::OK
     };
-    rendered(status, &page, language_of(headers))
+    rendered(status, &page, Looks::of(headers))
 }
 
-fn rendered(status: StatusCode, page: &impl Template, language: Language) -> Response {
+fn rendered(status: StatusCode, page: &impl Template, looks: Looks) -> Response {
     match page.render() {
         Ok(html) => (status, Html(html)).into_response(),
-        Err(error) => failure(&Error::internal(error.to_string()), Form::Html, language),
+        Err(error) => failure(&Error::internal(error.to_string()), Form::Html, looks),
     }
 }
 
@@ -151,9 +160,9 @@ async fn open_code(
 ) -> Response {
     let sign_in = query_of(&request);
     let headers = request.headers();
-    let language = language_of(headers);
+    let looks = Looks::of(headers);
     let stranger = stranger(request.extensions());
-    if let Some(refused) = rate_refusal(&page, &stranger, Form::Html, language) {
+    if let Some(refused) = rate_refusal(&page, &stranger, Form::Html, looks) {
         return refused;
     }
     let session = session_of(&page, headers, &base_url);
@@ -172,16 +181,16 @@ async fn open_code(
     let caller = page.authenticator().caller(&code_headers, &base_url, "/");
     match caller.await {
         Ok(caller) => {
-            let ui = Ui::of_stranger(language);
+            let ui = Ui::of_stranger(looks);
             let page = ContinuePage {
                 name: caller.principal.subject.as_deref(),
                 code: &sign_in.code,
                 next: own_path(&sign_in.next, "/"),
                 ui: &ui,
             };
-            rendered(StatusCode::OK, &page, language)
+            rendered(StatusCode::OK, &page, looks)
         }
-        Err(error) => failure(&error, Form::Html, language),
+        Err(error) => failure(&error, Form::Html, looks),
     }
 }
 
@@ -192,9 +201,9 @@ async fn sign_in_with_code(
     request: Request,
 ) -> Response {
     let (parts, body) = request.into_parts();
-    let language = language_of(&parts.headers);
-    let refuse = |error: &Error| failure(error, Form::Html, language);
-    if let Some(refused) = rate_refusal(&page, &stranger(&parts.extensions), Form::Html, language) {
+    let looks = Looks::of(&parts.headers);
+    let refuse = |error: &Error| failure(error, Form::Html, looks);
+    if let Some(refused) = rate_refusal(&page, &stranger(&parts.extensions), Form::Html, looks) {
         return refused;
     }
     if !is_from_here(&parts.headers, &base_url) {
@@ -218,13 +227,13 @@ fn redeem_code(page: &Page, base_url: &str, headers: &HeaderMap, sign_in: &SignI
     match cookie {
         Ok(None) => used_code(page, headers, &sign_in.next),
         Ok(Some(cookie)) => with_cookie(see_other(own_path(&sign_in.next, "/")), Some(cookie)),
-        Err(error) => failure(&error, Form::Html, language_of(headers)),
+        Err(error) => failure(&error, Form::Html, Looks::of(headers)),
     }
 }
 
 /// Answers a code that is good no more.
 fn used_code(page: &Page, headers: &HeaderMap, next: &str) -> Response {
-    let problem = Ui::of_stranger(language_of(headers)).t("sign-in-code-used");
+    let problem = Ui::of_stranger(Looks::of(headers)).t("sign-in-code-used");
     sign_in_page(page, headers, next, Some(&problem))
 }
 
@@ -245,27 +254,30 @@ async fn sign_in(
     let (parts, body) = request.into_parts();
     let stranger = stranger(&parts.extensions);
     let headers = parts.headers;
-    let language = language_of(&headers);
-    if let Some(refused) = rate_refusal(&page, &stranger, Form::Html, language) {
+    let looks = Looks::of(&headers);
+    if let Some(refused) = rate_refusal(&page, &stranger, Form::Html, looks) {
         return refused;
     }
     // Otherwise a page of another origin could sign a visitor in as another user.
     if !is_from_here(&headers, &base_url) {
-        return failure(&not_from_here(), Form::Html, language);
+        return failure(&not_from_here(), Form::Html, looks);
     }
     let body = match read_body_of_stranger(body).await {
         Ok(body) => body,
-        Err(error) => return failure(&error, Form::Html, language),
+        Err(error) => return failure(&error, Form::Html, looks),
     };
     let sign_in: SignInForm = match serde_html_form::from_bytes(&body) {
         Ok(sign_in) => sign_in,
         Err(error) => {
             let error = Error::invalid("token", error.to_string());
-            return failure(&error, Form::Html, language);
+            return failure(&error, Form::Html, looks);
         }
     };
     let problem = match try_token(&page, &base_url, stranger, sign_in.token.trim()).await {
         Ok(cookie) => return with_cookie(see_other(own_path(&sign_in.next, "/")), Some(cookie)),
+        Err(error) if error.code == ErrorCode::Unauthorized => {
+            Ui::of_stranger(looks).t("sign-in-token-wrong")
+        }
         Err(error) => error.message,
     };
     sign_in_page(&page, &headers, &sign_in.next, Some(&problem))
@@ -331,8 +343,7 @@ async fn sign_in_at_provider(
 ) -> Response {
     let next = query_of(&request).next;
     let stranger = stranger(request.extensions());
-    if let Some(refused) =
-        rate_refusal(&page, &stranger, Form::Html, language_of(request.headers()))
+    if let Some(refused) = rate_refusal(&page, &stranger, Form::Html, Looks::of(request.headers()))
     {
         return refused;
     }
@@ -374,7 +385,7 @@ async fn signed_in(
     request: Request,
 ) -> Response {
     let headers = request.headers();
-    let language = language_of(headers);
+    let looks = Looks::of(headers);
     let kept = cookie_value(headers, &attempt_cookie_name(&base_url)).unwrap_or_default();
     let (secrets, next) = kept.rsplit_once(':').unwrap_or_default();
     let next = percent_decode_str(next).decode_utf8_lossy().into_owned();
@@ -382,20 +393,31 @@ async fn signed_in(
     let reply: ProviderReply = serde_html_form::from_str(query).unwrap_or_default();
     let ended = attempt_cookie(&base_url, "", 0).ok();
     let stranger = stranger(request.extensions());
-    if let Some(refused) = rate_refusal(&page, &stranger, Form::Html, language) {
+    if let Some(refused) = rate_refusal(&page, &stranger, Form::Html, looks) {
         return refused;
     }
-    let response = match redeem(&page, &base_url, stranger, secrets, reply, language).await {
+    let response = match redeem(&page, &base_url, stranger, secrets, reply, looks.language).await {
         // A redirect would still be one of the provider's, on which the browser leaves the cookie out.
         Ok(cookie) => {
-            let ui = Ui::of_stranger(language);
+            let ui = Ui::of_stranger(looks);
             let next = own_path(&next, "/");
             let page = SignedInPage { ui: &ui, next };
-            with_cookie(rendered(StatusCode::OK, &page, language), Some(cookie))
+            with_cookie(rendered(StatusCode::OK, &page, looks), Some(cookie))
         }
         Err(error) => sign_in_page(&page, headers, &next, Some(&error.message)),
     };
     with_cookie(response, ended)
+}
+
+/// Returns a page that loads another one of this server, on which the browser sends the cookie of
+/// its session again.
+pub(crate) fn reload(next: &str, looks: Looks) -> Response {
+    let ui = Ui::of_stranger(looks);
+    let page = ReloadPage {
+        ui: &ui,
+        next: own_path(next, "/"),
+    };
+    rendered(StatusCode::OK, &page, looks)
 }
 
 /// Redeems the code of a reply, and returns the cookie of the session that starts with it.
@@ -485,16 +507,16 @@ async fn make_code(
             .await?;
         Ok(Subject::of(&caller, stranger))
     };
-    let language = language_of(headers);
+    let looks = Looks::of(headers);
     let subject = match made.await {
         Ok(subject) => subject,
-        Err(error) => return failure(&error, Form::Json, language),
+        Err(error) => return failure(&error, Form::Json, looks),
     };
-    if let Some(refused) = rate_refusal(&page, &subject, Form::Json, language) {
+    if let Some(refused) = rate_refusal(&page, &subject, Form::Json, looks) {
         return refused;
     }
     match page.sign_in_path(subject, headers.get(AUTHORIZATION).cloned()) {
         Ok(path) => Json(json!({ "path": path })).into_response(),
-        Err(error) => failure(&error, Form::Json, language),
+        Err(error) => failure(&error, Form::Json, looks),
     }
 }

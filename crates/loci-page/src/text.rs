@@ -12,8 +12,20 @@ use unic_langid::LanguageIdentifier;
 
 /// The languages and their messages. The first one has every message.
 const FILES: [(&str, &str); 2] = [
-    ("en", include_str!("../messages/en.ftl")),
-    ("de", include_str!("../messages/de.ftl")),
+    (
+        "en",
+        concat!(
+            include_str!("../messages/en.ftl"),
+            include_str!("../messages/browse_en.ftl")
+        ),
+    ),
+    (
+        "de",
+        concat!(
+            include_str!("../messages/de.ftl"),
+            include_str!("../messages/browse_de.ftl")
+        ),
+    ),
 ];
 
 static BUNDLES: LazyLock<Vec<Bundle>> = LazyLock::new(|| {
@@ -34,8 +46,33 @@ fn bundle(language: &str, source: &str) -> Bundle {
     let language: LanguageIdentifier = language.parse().unwrap_or_default();
     let mut messages = FluentBundle::new_concurrent(vec![language.clone()]);
     messages.set_use_isolating(false);
+    messages.set_formatter(match language.language.as_str() {
+        "de" => Some(|value, _| grouped(value, '.')),
+        _ => Some(|value, _| grouped(value, ',')),
+    });
+    // `NUMBER` is there already only if it was added before.
+    let _ = messages.add_builtins();
     let _ = messages.add_resource(resource);
     Bundle { language, messages }
+}
+
+/// Writes a whole number in groups of three digits, e.g. 3,683.
+fn grouped(value: &FluentValue<'_>, separator: char) -> Option<String> {
+    let FluentValue::Number(number) = value else {
+        return None;
+    };
+    let digits = number.as_string();
+    if !digits.bytes().all(|digit| digit.is_ascii_digit()) {
+        return None;
+    }
+    let mut grouped = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            grouped.push(separator);
+        }
+        grouped.push(digit);
+    }
+    Some(grouped)
 }
 
 /// One of the languages of the page.
@@ -51,6 +88,16 @@ impl Language {
         best.first()
             .and_then(|best| BUNDLES.iter().position(|bundle| bundle.language == **best))
             .map_or_else(Language::default, Language)
+    }
+
+    /// Returns all languages of the page.
+    pub fn all() -> impl Iterator<Item = Self> {
+        (0..FILES.len()).map(Language)
+    }
+
+    /// Returns the language with a tag.
+    pub fn of_tag(tag: &str) -> Option<Self> {
+        Language::all().find(|language| language.tag() == tag)
     }
 
     /// Returns its tag, as HTML writes it.
@@ -125,6 +172,16 @@ mod tests {
             Language::default().message("count-memories", &[("count", Value::Number(number))])
         };
         assert_eq!([shown(1), shown(2)], ["1 memory", "2 memories"]);
+        assert_eq!(shown(1_234_567), "1,234,567 memories");
+        let german = Language::of_tag("de").unwrap();
+        let count = ("count", Value::Number(3_683));
+        assert_eq!(
+            german.message("count-memories", &[count]),
+            "3.683 Erinnerungen"
+        );
+        let rank =
+            |number| Language::default().message("rank", &[("count", Value::Number(number))]);
+        assert_eq!([1, 2, 13, 23].map(rank), ["1st", "2nd", "13th", "23rd"]);
     }
 
     /// Returns the names of messages in a file, and fails on what is not well formed.

@@ -3,6 +3,7 @@
 //! They are not bound by the limit of other requests, and go through memory piece by piece, a few
 //! files at a time, and one of a subject.
 
+use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,7 +23,7 @@ use tokio::sync::mpsc::{Sender, channel};
 use tokio::time::timeout;
 
 use crate::admission::run_blocking;
-use crate::failure::failure;
+use crate::failure::failure_to;
 use crate::installation::Upload;
 use crate::page::Page;
 use crate::request::{
@@ -34,10 +35,20 @@ use crate::view::View;
 const PIECE_BYTES: usize = 64 << 10;
 /// The pieces that wait for their reader.
 const PIECES_WAITING: usize = 4;
+/// The fields that may come before the file.
+const FIELDS: [&str; 2] = ["system", "zone"];
 /// The bytes of a field that is not the file.
 const FIELD_BYTES_MAX: u64 = 1 << 10;
 /// The time after which a sender that is silent is given up.
 const SILENCE_MAX: Duration = Duration::from_mins(1);
+
+/// A file of a form, with the other fields about the file.
+pub(crate) struct Received {
+    /// The name of the upload.
+    pub(crate) upload: String,
+    /// The fields before the file that are not empty, by name.
+    pub(crate) fields: BTreeMap<&'static str, String>,
+}
 
 /// Takes a file out of a form, and answers with its view. `admit` checks the sender before the file
 /// is read.
@@ -45,7 +56,7 @@ pub(crate) async fn receive_upload<V: View>(
     page: Arc<Page>,
     request: Request,
     admit: fn(&Caller) -> Result<()>,
-    view: fn(&RequestContext<'_>, String) -> Result<V>,
+    view: fn(&RequestContext<'_>, Received) -> Result<V>,
 ) -> Response {
     let path = requested_path(&request);
     let (parts, body) = request.into_parts();
@@ -53,21 +64,24 @@ pub(crate) async fn receive_upload<V: View>(
         Ok(authenticated) => authenticated,
         Err(refused) => return refused,
     };
-    let (form, language) = (authenticated.form, authenticated.visitor.language);
+    let form = authenticated.form;
+    let visitor = Arc::clone(&authenticated.visitor);
+    let asked = path.clone();
     let received = async {
         admit(&authenticated.visitor.caller)?;
         let subject = authenticated.visitor.subject.clone();
         let _permit = permit(&page, &subject)?;
-        let name = save_upload(&page, &parts, body, &authenticated).await?;
+        let received = save_upload(&page, &parts, body, &authenticated).await?;
         let visitor = authenticated.visitor;
         run_blocking(&page, &subject, move |page| {
-            let view = RequestContext::run(page, &visitor, form, |context| view(context, name))?;
-            render_view(&visitor, form, path, view)
+            let view =
+                RequestContext::run(page, &visitor, form, |context| view(context, received))?;
+            render_view(&visitor, form, (asked, None), view)
         })
         .await
     };
     let received = received.await;
-    received.unwrap_or_else(|error| failure(&error, form, language))
+    received.unwrap_or_else(|error| failure_to(&visitor, &error, form, (path, None)))
 }
 
 /// Sends a file to be kept, and not to be shown. `open` checks the sender, and returns the bytes.
@@ -77,12 +91,14 @@ pub(crate) async fn send_download(
     name: &'static str,
     open: fn(&RequestContext<'_>) -> Result<Box<dyn Read + Send>>,
 ) -> Response {
+    let path = requested_path(&request);
     let (parts, _) = request.into_parts();
     let authenticated = match AuthenticatedRequest::of(&page, &parts).await {
         Ok(authenticated) => authenticated,
         Err(refused) => return refused,
     };
-    let (form, language) = (authenticated.form, authenticated.visitor.language);
+    let form = authenticated.form;
+    let visitor = Arc::clone(&authenticated.visitor);
     let sent = async {
         let visitor = authenticated.visitor;
         let subject = visitor.subject.clone();
@@ -98,7 +114,7 @@ pub(crate) async fn send_download(
         Ok(stream_body(name, first, bytes, permit))
     };
     let sent: Result<Response> = sent.await;
-    sent.unwrap_or_else(|error| failure(&error, form, language))
+    sent.unwrap_or_else(|error| failure_to(&visitor, &error, form, (path, None)))
 }
 
 fn permit(page: &Page, subject: &Subject) -> Result<Permit> {
@@ -159,23 +175,28 @@ fn stream_body(
     (headers, Body::from_stream(pieces)).into_response()
 }
 
-/// Keeps the file of a form, and returns its name. A file that could not be kept as a whole is
+/// Keeps the file of a form, and returns its name with the fields before it. A file that could not be kept as a whole is
 /// removed.
 async fn save_upload(
     page: &Arc<Page>,
     parts: &Parts,
     body: Body,
     authenticated: &AuthenticatedRequest,
-) -> Result<String> {
+) -> Result<Received> {
     let announced = announced_length(&parts.headers);
     if announced > UPLOAD_BYTES_MAX {
         return Err(too_large());
     }
     let mut fields = fields_of(&parts.headers, body)?;
-    let mut csrf = None;
+    let (mut csrf, mut told) = (None, BTreeMap::new());
     while let Some(mut field) = with_timeout(fields.next_field()).await? {
         match field.name() {
             Some("csrf") => csrf = Some(with_timeout(field.text()).await?),
+            Some(name) if FIELDS.contains(&name) => {
+                let name = FIELDS.into_iter().find(|known| *known == name);
+                let text = with_timeout(field.text()).await?;
+                told.extend(name.filter(|_| !text.is_empty()).map(|name| (name, text)));
+            }
             Some("file") => {
                 check_origin(
                     &authenticated.visitor,
@@ -184,8 +205,10 @@ async fn save_upload(
                     csrf.as_deref(),
                 )?;
                 let subject = &authenticated.visitor.subject;
+                let named = field.file_name().map(str::to_owned);
                 let Upload { name, file } = run_blocking(page, subject, move |page| {
-                    page.installation().begin_upload(announced)
+                    page.installation()
+                        .begin_upload(announced, named.as_deref())
                 })
                 .await?;
                 let outcome = write(&mut field, file).await;
@@ -194,7 +217,10 @@ async fn save_upload(
                     let discard = move |page: &Page| page.installation().discard_upload(&name);
                     let _ = run_blocking(page, subject, discard).await;
                 }
-                return outcome.map(|()| name);
+                return outcome.map(|()| Received {
+                    upload: name,
+                    fields: told,
+                });
             }
             _ => {}
         }
@@ -213,6 +239,9 @@ fn fields_of(headers: &HeaderMap, body: Body) -> Result<Multipart<'static>> {
     let limits = SizeLimit::new()
         .for_field("csrf", FIELD_BYTES_MAX)
         .for_field("file", UPLOAD_BYTES_MAX);
+    let limits = FIELDS.into_iter().fold(limits, |limits, name| {
+        limits.for_field(name, FIELD_BYTES_MAX)
+    });
     let limits = Constraints::new().size_limit(limits);
     let pieces = body.into_data_stream();
     Ok(Multipart::with_constraints(pieces, boundary, limits))
@@ -235,7 +264,15 @@ fn too_large() -> Error {
 async fn with_timeout<T>(part: impl Future<Output = multer::Result<T>>) -> Result<T> {
     match timeout(SILENCE_MAX, part).await {
         Ok(Ok(part)) => Ok(part),
-        Ok(Err(multer::Error::FieldSizeExceeded { .. })) => Err(too_large()),
+        Ok(Err(multer::Error::FieldSizeExceeded { field_name, .. })) => {
+            Err(match field_name.as_deref() {
+                None | Some("file") => too_large(),
+                Some(name) => {
+                    let problem = format!("must not be longer than {FIELD_BYTES_MAX} bytes");
+                    Error::about_argument(ErrorCode::TooLarge, name, problem)
+                }
+            })
+        }
         Ok(Err(_)) | Err(_) => Err(Error::invalid("body", "broke off; send the file once more")),
     }
 }

@@ -29,6 +29,12 @@ impl UtcTimestamp {
         })
     }
 
+    /// Returns its hour and minute, in UTC. A script shows them in the zone of the reader.
+    pub fn clock(self) -> String {
+        self.instant()
+            .map_or_else(String::new, |instant| instant.strftime("%H:%M").to_string())
+    }
+
     /// Returns its day, in UTC.
     pub fn day(self) -> String {
         self.instant().map_or_else(String::new, |instant| {

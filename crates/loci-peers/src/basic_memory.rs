@@ -4,6 +4,7 @@
 //! The database writes the local time of its machine without a zone; the time at which the file changed,
 //! in seconds since 1970, stands beside, and tells the offset.
 
+mod own;
 mod syntax;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -17,6 +18,7 @@ use self::syntax::{Holds, LINKS_TO, Observation, Statements, holds_between};
 use crate::database::{Database, is_database};
 use crate::folder::{self, Hidden, TextFile, relative};
 use crate::times::{self, Offsets};
+use crate::write::{OWN_FACTS, OWN_ID};
 use crate::{Outlet, PeerError, PeerFact, PeerMemory, PeerRecord, Result, frontmatter};
 
 /// The folder of the database in the home folder.
@@ -55,6 +57,8 @@ struct Note {
     id: String,
     title: String,
     path: String,
+    /// The id in loci of a note that loci wrote.
+    own_id: Option<String>,
 }
 
 /// Returns the database that a path names, or that is beside it or above.
@@ -305,6 +309,7 @@ fn notes(
         let row = project.rows.get(&path);
         let mut title = row.and_then(|row| row.title.clone());
         let mut id = row.and_then(|row| row.permalink.clone());
+        let mut own_id = None;
         if let Some(root) = &project.folder {
             let Some(file) = folder::text(&root.join(&path), &mut outlet.report)? else {
                 continue;
@@ -312,6 +317,7 @@ fn notes(
             let (keys, _) = frontmatter::split(&file.text);
             title = frontmatter::text(&keys, "title").or(title);
             id = frontmatter::text(&keys, "permalink").or(id);
+            own_id = frontmatter::text(&keys, OWN_ID);
         }
         let stem = Path::new(&path).file_stem().unwrap_or_default();
         let title = title.unwrap_or_else(|| stem.to_string_lossy().into_owned());
@@ -320,7 +326,12 @@ fn notes(
             id = format!("{}/{path}", project.name);
             ids.insert(id.clone());
         }
-        notes.push(Note { id, title, path });
+        notes.push(Note {
+            id,
+            title,
+            path,
+            own_id,
+        });
     }
     Ok(notes)
 }
@@ -393,6 +404,12 @@ impl Reading<'_> {
         };
         let row = self.project.rows.get(&note.path);
         let (keys, body) = frontmatter::split(&text);
+        if keys.contains_key(OWN_FACTS) {
+            return self.put_facts(note, &syntax::read(body), row, outlet);
+        }
+        if let Some(own_id) = &note.own_id {
+            return outlet.put_memory(self.own(note, own_id, &keys, body, modified));
+        }
         let statements = syntax::read(body);
         let mut memory = PeerMemory::new(&*note.id, &*text);
         memory.title = Some(note.title.clone());

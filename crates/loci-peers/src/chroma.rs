@@ -66,43 +66,39 @@ pub fn wrote(path: &Path) -> bool {
 pub fn read(path: &Path, outlet: &mut Outlet<'_>) -> Result<()> {
     let file = file(path);
     let database = open(&file)?;
-    let mut memories = Vec::new();
-    entries(&database, None, |entry| {
-        memories.push(entry);
-        Ok(())
-    })?;
-    for entry in memories {
-        let Entry {
-            id,
-            collection,
-            document,
-            mut metadata,
-            created_at,
-        } = entry;
-        let Some(document) = document else {
-            outlet.report.leave_out(if metadata.contains_key(ADDRESS) {
-                "entries that name a file in place of a text"
-            } else {
-                "entries without a text"
-            });
-            continue;
-        };
-        let mut memory = PeerMemory::new(format!("{collection}/{id}"), document);
-        memory.container = Some(collection);
-        memory.created_at = created_at;
-        memory.tags = crate::json_file::texts(metadata.get("tags"));
-        if !memory.tags.is_empty() {
-            metadata.remove("tags");
-        }
-        for (name, value) in &metadata {
-            match value {
-                Value::String(text) => memory.note(name, text),
-                other => memory.note(name, &other.to_string()),
-            }
-        }
-        outlet.put_memory(memory)?;
+    entries(&database, None, |entry| put(entry, outlet))
+}
+
+fn put(entry: Entry, outlet: &mut Outlet<'_>) -> Result<()> {
+    let Entry {
+        id,
+        collection,
+        document,
+        mut metadata,
+        created_at,
+    } = entry;
+    let Some(document) = document else {
+        outlet.report.leave_out(if metadata.contains_key(ADDRESS) {
+            "entries that name a file in place of a text"
+        } else {
+            "entries without a text"
+        });
+        return Ok(());
+    };
+    let mut memory = PeerMemory::new(format!("{collection}/{id}"), document);
+    memory.container = Some(collection);
+    memory.created_at = created_at;
+    memory.tags = crate::json_file::texts(metadata.get("tags"));
+    if !memory.tags.is_empty() {
+        metadata.remove("tags");
     }
-    Ok(())
+    for (name, value) in &metadata {
+        match value {
+            Value::String(text) => memory.note(name, text),
+            other => memory.note(name, &other.to_string()),
+        }
+    }
+    outlet.put_memory(memory)
 }
 
 /// Opens a database of Chroma.
@@ -134,50 +130,21 @@ pub fn entries(
     collection: Option<&str>,
     mut visit: impl FnMut(Entry) -> Result<()>,
 ) -> Result<()> {
-    let mut rows = Vec::new();
     let query = "SELECT e.id AS row, e.embedding_id AS id, e.created_at AS created_at, c.name AS collection \
                  FROM embeddings e JOIN segments s ON e.segment_id = s.id AND s.scope = 'METADATA' \
                  JOIN collections c ON s.collection = c.id \
                  WHERE ?1 IS NULL OR c.name = ?1 ORDER BY e.id";
+    let has_lists = database.has(&["embedding_metadata_array"])?;
+    // One by one, because a folder may hold more than the memory of the machine.
     database.rows(query, &[&collection], |cells| {
-        if let (Some(row), Some(id), Some(collection)) = (
+        let (Some(row), Some(id), Some(collection)) = (
             cells.number("row"),
             cells.text("id"),
             cells.text("collection"),
-        ) {
-            let created_at = cells.text("created_at").and_then(|text| times::utc(&text));
-            rows.push((row, id, collection, created_at));
-        }
-        Ok(())
-    })?;
-    let has_lists = database.has(&["embedding_metadata_array"])?;
-    for (row, id, collection, created_at) in rows {
-        let mut metadata = BTreeMap::new();
-        database.rows(
-            "SELECT * FROM embedding_metadata WHERE id = ?1",
-            &[&row],
-            |cells| {
-                if let (Some(key), Some(value)) = (cells.text("key"), value(cells)) {
-                    metadata.insert(key, value);
-                }
-                Ok(())
-            },
-        )?;
-        if has_lists {
-            database.rows(
-                "SELECT * FROM embedding_metadata_array WHERE id = ?1 ORDER BY rowid",
-                &[&row],
-                |cells| {
-                    if let (Some(key), Some(value)) = (cells.text("key"), value(cells)) {
-                        let list = metadata.entry(key).or_insert(Value::Array(Vec::new()));
-                        if let Value::Array(values) = list {
-                            values.push(value);
-                        }
-                    }
-                    Ok(())
-                },
-            )?;
-        }
+        ) else {
+            return Ok(());
+        };
+        let mut metadata = metadata(database, row, has_lists)?;
         let document = match metadata.remove(DOCUMENT) {
             Some(Value::String(text)) => Some(text),
             _ => None,
@@ -187,10 +154,39 @@ pub fn entries(
             collection,
             document,
             metadata,
-            created_at,
-        })?;
+            created_at: cells.text("created_at").and_then(|text| times::utc(&text)),
+        })
+    })
+}
+
+fn metadata(database: &Database, row: i64, has_lists: bool) -> Result<BTreeMap<String, Value>> {
+    let mut metadata = BTreeMap::new();
+    database.rows(
+        "SELECT * FROM embedding_metadata WHERE id = ?1",
+        &[&row],
+        |cells| {
+            if let (Some(key), Some(value)) = (cells.text("key"), value(cells)) {
+                metadata.insert(key, value);
+            }
+            Ok(())
+        },
+    )?;
+    if has_lists {
+        database.rows(
+            "SELECT * FROM embedding_metadata_array WHERE id = ?1 ORDER BY rowid",
+            &[&row],
+            |cells| {
+                if let (Some(key), Some(value)) = (cells.text("key"), value(cells)) {
+                    let list = metadata.entry(key).or_insert(Value::Array(Vec::new()));
+                    if let Value::Array(values) = list {
+                        values.push(value);
+                    }
+                }
+                Ok(())
+            },
+        )?;
     }
-    Ok(())
+    Ok(metadata)
 }
 
 /// Returns the value of a row of metadata: the one column that is filled.

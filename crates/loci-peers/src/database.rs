@@ -1,8 +1,10 @@
 //! Databases of others, read from a copy.
 
+use std::cell::RefCell;
 use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use rusqlite::{Connection, OpenFlags, Row};
 use tempfile::TempDir;
@@ -17,12 +19,29 @@ const WRITE_VERSION: (usize, u8) = (18, 2);
 /// The names of the files beside a database that hold a part of its content.
 const COMPANIONS: [&str; 2] = ["-wal", "-journal"];
 
-/// A copy of a database with its log, in a folder that is removed when this is dropped.
-pub struct Database {
+/// A copy of a database with its log, in a folder that is removed when the last of its users is dropped.
+#[derive(Clone)]
+pub struct Database(Rc<DatabaseCopy>);
+
+struct DatabaseCopy {
     connection: Connection,
     file: String,
     misses_log: bool,
     _folder: TempDir,
+}
+
+thread_local! {
+    /// The copies that were made while [`copied_once`] runs.
+    static COPIES: RefCell<Option<Vec<(PathBuf, Database)>>> = const { RefCell::new(None) };
+}
+
+/// Runs a work in which each database is copied only once, e.g. while peers are asked one after the other
+/// whose it is: a database may have gigabytes.
+pub fn copied_once<T>(work: impl FnOnce() -> T) -> T {
+    COPIES.set(Some(Vec::new()));
+    let outcome = work();
+    COPIES.set(None);
+    outcome
 }
 
 /// Returns true if the file is a database of SQLite, or the empty beginning of one with a log.
@@ -50,6 +69,24 @@ impl Database {
     /// # Errors
     /// If a file cannot be read or copied, or is no database.
     pub fn copied(file: &Path) -> Result<Self> {
+        let known = COPIES.with_borrow(|copies| {
+            let mut copies = copies.iter().flatten();
+            let (_, known) = copies.find(|(path, _)| path == file)?;
+            Some(known.clone())
+        });
+        if let Some(known) = known {
+            return Ok(known);
+        }
+        let copy = Self::new_copy(file)?;
+        COPIES.with_borrow_mut(|copies| {
+            if let Some(copies) = copies {
+                copies.push((file.to_owned(), copy.clone()));
+            }
+        });
+        Ok(copy)
+    }
+
+    fn new_copy(file: &Path) -> Result<Self> {
         let shown = file.display().to_string();
         let unreadable = |source| PeerError::File {
             file: shown.clone(),
@@ -84,20 +121,20 @@ impl Database {
             .execute_batch("PRAGMA trusted_schema = OFF; PRAGMA query_only = ON;")
             .map_err(database)?;
         let (place, with_log) = WRITE_VERSION;
-        Ok(Database {
+        Ok(Database(Rc::new(DatabaseCopy {
             connection,
             misses_log: header[place] == with_log && !has_log,
             file: shown,
             _folder: folder,
-        })
+        })))
     }
 
     /// Returns the notice for a reader if the header speaks of a write-ahead log that is not beside the
     /// database. A program that stops in good order removes its log, so that nothing need be
     /// missing.
     pub fn notice(&self) -> Option<String> {
-        let file = &self.file;
-        self.misses_log.then(|| {
+        let file = &self.0.file;
+        self.0.misses_log.then(|| {
             format!(
                 "no {file}-wal is beside {file}: if the file was copied while its program ran, copy that one, too, \
                  since what was stored last is in it"
@@ -107,7 +144,7 @@ impl Database {
 
     fn failed(&self, source: rusqlite::Error) -> PeerError {
         PeerError::Database {
-            file: self.file.clone(),
+            file: self.0.file.clone(),
             source,
         }
     }
@@ -118,6 +155,7 @@ impl Database {
     /// If the database cannot be read.
     pub fn columns(&self, table: &str) -> Result<Vec<String>> {
         let mut statement = self
+            .0
             .connection
             .prepare("SELECT name FROM pragma_table_info(?1)")
             .map_err(|error| self.failed(error))?;
@@ -151,8 +189,9 @@ impl Database {
         mut visit: impl FnMut(&Cells<'_, '_>) -> Result<()>,
     ) -> Result<()> {
         let mut statement = self
+            .0
             .connection
-            .prepare(query)
+            .prepare_cached(query)
             .map_err(|error| self.failed(error))?;
         let mut rows = statement
             .query(parameters)

@@ -31,7 +31,6 @@ pub fn read(path: &Path, outlet: &mut Outlet<'_>) -> Result<()> {
             path.display()
         )));
     }
-    let mut memories = Vec::new();
     database.rows(
         "SELECT * FROM store ORDER BY created_at, prefix, key",
         &[],
@@ -76,11 +75,7 @@ pub fn read(path: &Path, outlet: &mut Outlet<'_>) -> Result<()> {
                     }
                 }
             }
-            memories.push(memory);
-            Ok(())
+            outlet.put_memory(memory)
         },
-    )?;
-    memories
-        .into_iter()
-        .try_for_each(|memory| outlet.put_memory(memory))
+    )
 }

@@ -1,4 +1,4 @@
-//! The stores and exports of other memory systems, read as they are.
+//! The stores and exports of other memory systems, read as they are, and forms that these read.
 //!
 //! Each [`Peer`] is a system whose store, or export, [`read`] turns into [`PeerRecord`]s. Nothing is
 //! written beside the owner's files: a database is copied with its write-ahead log into a temporary
@@ -38,12 +38,15 @@ pub mod pickle;
 mod server_memory;
 mod sql_dump;
 mod times;
+mod write;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+
+pub use self::write::{Form, Writer, Written};
 
 /// A memory system whose data loci reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -133,7 +136,7 @@ impl Peer {
     /// Returns the peer that a file or folder belongs to, told by its content; `None` if it belongs
     /// to another program.
     pub fn of(path: &Path) -> Option<Self> {
-        Self::ALL.into_iter().find(|peer| peer.wrote(path))
+        database::copied_once(|| Self::ALL.into_iter().find(|peer| peer.wrote(path)))
     }
 
     fn wrote(self, path: &Path) -> bool {
@@ -217,6 +220,8 @@ impl Peer {
 pub struct PeerMemory {
     /// Its id in that system, unique in the source.
     pub id: String,
+    /// The id that it has in loci, if loci wrote the source; its links lead to such ids then.
+    pub own_id: Option<String>,
     /// Its text, byte for byte.
     pub text: String,
     /// Its title.
@@ -332,6 +337,7 @@ impl PeerMemory {
     pub fn new(id: impl Into<String>, text: impl Into<String>) -> Self {
         PeerMemory {
             id: id.into(),
+            own_id: None,
             text: text.into(),
             title: None,
             container: None,

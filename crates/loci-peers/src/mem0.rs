@@ -11,8 +11,9 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
 
-use crate::database::{Database, is_database};
-use crate::{Outlet, PeerError, PeerMemory, Result, json_file, pickle, times};
+use crate::database::{Cells, Database, is_database};
+use crate::write::{OWN_ID, OWN_PROJECT};
+use crate::{Outlet, Owner, PeerError, PeerMemory, Result, json_file, pickle, times};
 
 const HISTORY: &str = "history.db";
 /// The database of each collection of a local Qdrant.
@@ -106,6 +107,7 @@ pub fn read(path: &Path, outlet: &mut Outlet<'_>) -> Result<()> {
         if let Some(metadata) = metadata {
             add_metadata(&mut made, metadata.iter());
         }
+        own(&mut made);
         outlet.put_memory(made)?;
     }
     Ok(())
@@ -129,6 +131,8 @@ fn fill(memory: &mut PeerMemory, said: &Map<String, Value>) {
 fn add_metadata<'a>(memory: &mut PeerMemory, said: impl Iterator<Item = (&'a String, &'a Value)>) {
     for (name, value) in said {
         match (name.as_str(), value) {
+            (OWN_ID, Value::String(id)) => memory.own_id = Some(id.clone()),
+            (OWN_PROJECT, Value::String(project)) => memory.container = Some(project.clone()),
             ("tags", Value::Array(_)) => memory.tags.extend(json_file::texts(Some(value))),
             ("title", Value::String(title)) => memory.title = Some(title.clone()),
             ("category", Value::String(category)) => memory.kind = Some(category.clone()),
@@ -139,65 +143,86 @@ fn add_metadata<'a>(memory: &mut PeerMemory, said: impl Iterator<Item = (&'a Str
     }
 }
 
+/// Takes the user of a memory that loci wrote for its owner, and not for an author.
+fn own(memory: &mut PeerMemory) {
+    if memory.own_id.is_some()
+        && let Some(user) = memory.attributes.remove("user_id")
+    {
+        memory.author.take_if(|author| *author == user);
+        memory.owner = Owner::User(user);
+    }
+}
+
 fn read_history(file: &Path, path: &Path, outlet: &mut Outlet<'_>) -> Result<()> {
     let database = Database::copied(file)?;
-    let mut dead = 0;
-    // The last row of each memory, in the order in which the memories were added.
-    let mut memories: BTreeMap<String, (i64, Option<PeerMemory>)> = BTreeMap::new();
-    database.rows(
-        "SELECT rowid AS row, * FROM history ORDER BY rowid",
-        &[],
-        |cells| {
-            let (Some(id), Some(row)) = (cells.filled("memory_id"), cells.number("row")) else {
-                return Ok(());
-            };
-            let is_deletion = cells.text("event").as_deref() == Some("DELETE");
-            let time = |column: &str| times::utc(&cells.text(column)?);
-            let memory = (!is_deletion).then(|| {
-                let mut memory =
-                    PeerMemory::new(&*id, cells.text("new_memory").unwrap_or_default());
-                memory.created_at = time("created_at");
-                memory.updated_at = time("updated_at").or(memory.created_at);
-                memory.author = cells.filled("actor_id");
-                memory.note("role", &cells.text("role").unwrap_or_default());
-                memory
-            });
-            let first = memories.get(&id).map_or(row, |(first, _)| *first);
-            memories.insert(id, (first, memory));
-            Ok(())
-        },
-    )?;
     let points = points(path, outlet)?;
-    let mut living = Vec::new();
-    for (id, (row, memory)) in memories {
-        let Some(mut memory) = memory else {
-            dead += 1;
-            continue;
+    // The last row of each memory, in the order in which the memories were added.
+    let query = "SELECT h.* FROM (SELECT max(rowid) AS last, min(rowid) AS first FROM history \
+                 WHERE memory_id IS NOT NULL GROUP BY memory_id) AS g \
+                 CROSS JOIN history AS h ON h.rowid = g.last ORDER BY g.first";
+    database.rows(query, &[], |cells| {
+        let Some(id) = cells.filled("memory_id") else {
+            return Ok(());
         };
-        if let Some(payload) = points.as_ref().and_then(|points| points.get(&id)) {
-            fill(&mut memory, payload);
+        if cells.text("event").as_deref() == Some("DELETE") {
+            outlet.report.leave_out("deleted memories");
+            return Ok(());
+        }
+        let time = |column: &str| times::utc(&cells.text(column)?);
+        let mut memory = PeerMemory::new(&*id, cells.text("new_memory").unwrap_or_default());
+        memory.created_at = time("created_at");
+        memory.updated_at = time("updated_at").or(memory.created_at);
+        memory.author = cells.filled("actor_id");
+        memory.note("role", &cells.text("role").unwrap_or_default());
+        if let Some(payload) = points.payload(&id)? {
+            fill(&mut memory, &payload);
             let others = payload
                 .iter()
                 .filter(|(name, _)| !OWN_KEYS.contains(&name.as_str()));
             add_metadata(&mut memory, others);
         }
-        living.push((row, memory));
-    }
-    for _ in 0..dead {
-        outlet.report.leave_out("deleted memories");
-    }
-    living.sort_by_key(|(row, _)| *row);
-    living
-        .into_iter()
-        .try_for_each(|(_, memory)| outlet.put_memory(memory))
+        own(&mut memory);
+        outlet.put_memory(memory)
+    })
 }
 
-/// Returns the payloads of the points of a local Qdrant beside the history, by their ids; `None` if
-/// there is no such folder.
-fn points(
-    path: &Path,
-    outlet: &mut Outlet<'_>,
-) -> Result<Option<BTreeMap<String, Map<String, Value>>>> {
+/// The points of a local Qdrant beside the history.
+#[derive(Default)]
+struct Points {
+    databases: Vec<Database>,
+    /// The database and the row of each point, by its id: their payloads hold the texts once more.
+    places: BTreeMap<String, (usize, i64)>,
+}
+
+impl Points {
+    /// Returns the payload of a point, if there is one.
+    fn payload(&self, id: &str) -> Result<Option<Map<String, Value>>> {
+        let place = self.places.get(id);
+        let Some((database, row)) =
+            place.and_then(|(place, row)| Some((self.databases.get(*place)?, row)))
+        else {
+            return Ok(None);
+        };
+        let mut payload = None;
+        let query = "SELECT point FROM points WHERE rowid = ?1";
+        database.rows(query, &[row], |cells| {
+            payload = payload_of(cells);
+            Ok(())
+        })?;
+        Ok(payload)
+    }
+}
+
+fn payload_of(cells: &Cells<'_, '_>) -> Option<Map<String, Value>> {
+    let mut point = pickle::point(&cells.bytes("point")?)?;
+    match point.remove("payload") {
+        Some(Value::Object(payload)) => Some(payload),
+        _ => None,
+    }
+}
+
+/// Returns the points of a local Qdrant beside the history; empty if there is no such folder.
+fn points(path: &Path, outlet: &mut Outlet<'_>) -> Result<Points> {
     let folder = if path.is_dir() {
         path
     } else {
@@ -216,33 +241,28 @@ fn points(
         .filter_map(|entry| Some(entry.ok()?.path().join(POINTS)))
         .filter(|file| is_database(file))
         .collect();
+    let mut points = Points::default();
     if files.is_empty() {
         outlet.report.notice(
             "no folder of Qdrant (`qdrant`) is beside history.db: owners, tags and expiry dates are only there, and are missing",
         );
-        return Ok(None);
+        return Ok(points);
     }
-    let mut points = BTreeMap::new();
     for file in files {
         let database = Database::copied(&file)?;
         if !database.has(&["points"])? {
             continue;
         }
-        database.rows("SELECT id, point FROM points", &[], |cells| {
+        let number = points.databases.len();
+        let query = "SELECT rowid AS row, id, point FROM points";
+        database.rows(query, &[], |cells| {
             let id = cells
                 .bytes("id")
                 .and_then(|id| STANDARD.decode(id).ok())
                 .and_then(|id| pickle::text(&id));
-            let payload = cells
-                .bytes("point")
-                .and_then(|point| pickle::point(&point))
-                .and_then(|mut point| match point.remove("payload") {
-                    Some(Value::Object(payload)) => Some(payload),
-                    _ => None,
-                });
-            match (id, payload) {
-                (Some(id), Some(payload)) => {
-                    points.insert(id, payload);
+            match (id, payload_of(cells), cells.number("row")) {
+                (Some(id), Some(_), Some(row)) => {
+                    points.places.insert(id, (number, row));
                 }
                 _ => outlet.report.notice(format!(
                     "some points of {} are in a form that is not known; what they say of their memories is missing",
@@ -251,6 +271,7 @@ fn points(
             }
             Ok(())
         })?;
+        points.databases.push(database);
     }
-    Ok(Some(points))
+    Ok(points)
 }

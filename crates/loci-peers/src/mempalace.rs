@@ -13,6 +13,7 @@ use serde_json::{Map, Value};
 
 use crate::chroma::{self, Entry};
 use crate::database::{Database, is_database};
+use crate::write::OWN_ID;
 use crate::{
     Outlet, PeerError, PeerFact, PeerMemory, PeerRecord, PeerTunnel, Result, json_file, times,
 };
@@ -168,6 +169,7 @@ fn memory(id: String, mut slices: Vec<Entry>, outlet: &mut Outlet<'_>) -> Option
         .filter_map(|slice| slice.document.as_deref())
         .collect();
     let mut memory = PeerMemory::new(id, text);
+    memory.own_id = first.text(OWN_ID);
     memory.container = first.text("wing");
     memory.kind = first.text("room");
     memory.is_diary = first.text("type").as_deref() == Some("diary_entry");

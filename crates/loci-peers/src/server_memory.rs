@@ -2,6 +2,9 @@
 //!
 //! Two entities may have one name, observations and relations may repeat, and a relation may end at no
 //! entity. Nothing has a time or an id.
+//!
+//! That an entity exists, and of which type, is a fact as well, so that one without an observation
+//! comes in, and loci's own tools of this server show each as it was.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -22,6 +25,12 @@ fn file(path: &Path) -> PathBuf {
     let found = files.iter().find(|file| file.is_file());
     found.unwrap_or(&files[0]).clone()
 }
+
+/// The keys of the name and of the type of an entity.
+const NAMES: [&str; 3] = ["name", "entityName", "id"];
+const TYPES: [&str; 2] = ["entityType", "entity_type"];
+/// The predicate of the fact that an entity exists, as loci's own tools of this server note it.
+const ENTITY_TYPE: &str = "entity_type";
 
 /// Returns true if the reference server wrote the file.
 pub fn wrote(path: &Path) -> bool {
@@ -46,12 +55,18 @@ pub fn read(path: &Path, outlet: &mut Outlet<'_>) -> Result<()> {
             }
         };
         match text(&object, &["type"]) {
-            Some("entity") => put_observations(&object, &mut said, outlet)?,
+            Some("entity") => {
+                put_observations(&object, &mut said, outlet)?;
+                if let Some(fact) = entity_fact(&object)
+                    && related.insert(ends(&fact))
+                {
+                    facts.push(fact);
+                }
+            }
             Some("relation") => match fact(&object) {
                 None => outlet.report.leave_out("relations without an end"),
                 Some(fact) => {
-                    let ends = [&fact.subject, &fact.predicate, &fact.object].map(Clone::clone);
-                    if related.insert(ends) {
+                    if related.insert(ends(&fact)) {
                         facts.push(fact);
                     } else {
                         outlet.report.leave_out("relations that were said before");
@@ -68,6 +83,27 @@ pub fn read(path: &Path, outlet: &mut Outlet<'_>) -> Result<()> {
     facts
         .into_iter()
         .try_for_each(|fact| outlet.put(PeerRecord::Fact(fact)))
+}
+
+/// Returns the subject, predicate and object of a fact.
+fn ends(fact: &PeerFact) -> [String; 3] {
+    [&fact.subject, &fact.predicate, &fact.object].map(Clone::clone)
+}
+
+/// Returns the fact that an entity exists; `None` without a name or a type.
+fn entity_fact(entity: &Map<String, Value>) -> Option<PeerFact> {
+    let given = |names: &[&str]| {
+        let text = text(entity, names)?;
+        (!text.trim().is_empty()).then(|| text.to_owned())
+    };
+    Some(PeerFact {
+        subject: given(&NAMES)?,
+        predicate: ENTITY_TYPE.to_owned(),
+        object: given(&TYPES)?,
+        valid_from: None,
+        valid_to: None,
+        source: None,
+    })
 }
 
 fn fact(relation: &Map<String, Value>) -> Option<PeerFact> {
@@ -89,14 +125,16 @@ fn put_observations(
     said: &mut BTreeMap<(String, String), u64>,
     outlet: &mut Outlet<'_>,
 ) -> Result<()> {
-    let Some(name) = text(entity, &["name", "entityName", "id"]) else {
+    let Some(name) = text(entity, &NAMES) else {
         outlet.report.leave_out("entities without a name");
         return Ok(());
     };
-    let kind = text(entity, &["entityType", "entity_type"]);
+    let kind = text(entity, &TYPES);
     let observations = texts(entity.get("observations"));
-    if observations.is_empty() {
-        outlet.report.leave_out("entities without an observation");
+    if observations.is_empty() && kind.is_none_or(|kind| kind.trim().is_empty()) {
+        outlet
+            .report
+            .leave_out("entities without an observation and a type");
     }
     for observation in observations {
         let key = (name.to_owned(), observation.clone());

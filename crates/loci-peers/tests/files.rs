@@ -11,7 +11,8 @@ use std::path::Path;
 
 use jiff::tz::TimeZone;
 use loci_peers::{
-    Owner, Peer, PeerDecision, PeerError, PeerMemory, PeerRecord, Report, Sharing, read,
+    Form, Owner, Peer, PeerDecision, PeerError, PeerFact, PeerMemory, PeerRecord, PeerTunnel,
+    Report, Sharing, Writer, Written, read,
 };
 use serde_json::{Value, json};
 
@@ -450,4 +451,224 @@ fn points_of_engram_come_in_with_owner_and_sharing() {
         assert_eq!(found.left_out(), 1, "{:?}", found.report);
         assert_eq!(found.report.notices.len(), notices);
     }
+}
+
+/// Texts that a form may lose a byte of.
+const TEXTS: [&str; 6] = [
+    "Tea is at four.",
+    "  Two spaces, a tab\tand a line end\r\nof Windows, and none at the end",
+    "---\ntitle: no frontmatter\n---\nGröße – naïve 🍵 \\ \" ' <b>[[Tea]]</b>\n\n",
+    "- [x] done\n- [note] Tea #hot (daily)\n- keeps [[Tea]]\n```\nfence\n```\n",
+    "\n\nA text\n\n<!-- loci: the links of this memory, no part of its text -->\n- of itself",
+    "---",
+];
+
+/// Returns memories with these texts, of a person who links the second to the first.
+fn kept() -> Vec<PeerMemory> {
+    let time = |text: &str| Some(text.parse().unwrap());
+    let made = TEXTS.iter().enumerate().map(|(number, text)| {
+        let mut memory = PeerMemory::new(format!("m-{number}"), *text);
+        memory.own_id = Some(memory.id.clone());
+        memory.kind = Some("fact".to_owned());
+        memory.created_at = time("2025-01-01T10:00:00.123456Z");
+        memory.updated_at = time("2025-01-02T10:00:00Z");
+        memory
+    });
+    let mut made: Vec<PeerMemory> = made.collect();
+    made[0].title = Some("Tea: [when] | \"how\"?".to_owned());
+    made[0].container = Some("acme/web".to_owned());
+    made[0].tags = vec!["tea".to_owned(), "four o'clock".to_owned()];
+    made[1].links = vec![("m-3".to_owned(), "related_to".to_owned())];
+    made[2].expires_at = time("2999-01-01T00:00:00Z");
+    made[2].weight = Some(0.9);
+    made
+}
+
+/// Returns facts without a time, and with the days between which they hold.
+fn facts() -> Vec<PeerFact> {
+    let fact = |predicate: &str, object: &str| PeerFact {
+        subject: "Orla".to_owned(),
+        predicate: predicate.to_owned(),
+        object: object.to_owned(),
+        valid_from: None,
+        valid_to: None,
+        source: None,
+    };
+    let day = |day: &str| {
+        Some((
+            format!("{day}T00:00:00Z").parse().unwrap(),
+            format!("{day}T23:59:59.999999Z").parse().unwrap(),
+        ))
+    };
+    vec![
+        fact("works at", "Harbour"),
+        PeerFact {
+            valid_from: day("2026-01-01"),
+            ..fact("keeps", "Lantern")
+        },
+        PeerFact {
+            valid_from: day("2026-01-01"),
+            valid_to: day("2026-03-01"),
+            ..fact("kept", "Key")
+        },
+    ]
+}
+
+type WrittenAndRead = (Written, Vec<PeerMemory>, Vec<PeerFact>, usize);
+
+/// Writes these in a form, and reads what was written as the peer's.
+fn written_and_read(form: Form, peer: Peer, name: &str) -> WrittenAndRead {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(name);
+    let now = "2026-01-01T00:00:00Z".parse().unwrap();
+    let mut writer = Writer::create(form, &path, now).unwrap();
+    for memory in kept() {
+        writer.put(&PeerRecord::Memory(Box::new(memory))).unwrap();
+    }
+    for fact in facts() {
+        writer.put(&PeerRecord::Fact(fact)).unwrap();
+    }
+    let tunnel = PeerTunnel {
+        source: ("acme".to_owned(), "fact".to_owned()),
+        target: ("global".to_owned(), "fact".to_owned()),
+        label: "same".to_owned(),
+    };
+    writer.put(&PeerRecord::Tunnel(tunnel)).unwrap();
+    writer.leave_out("settings");
+    let written = writer.finish().unwrap();
+    // A second export does not write over the first.
+    assert!(Writer::create(form, &path, now).is_err(), "{form:?}");
+    assert_eq!(Peer::of(&path), Some(peer), "{form:?}");
+    let (mut memories, mut facts, mut tunnels) = (Vec::new(), Vec::new(), 0);
+    let report = read(peer, &path, TimeZone::UTC, &mut |record| {
+        match record {
+            PeerRecord::Memory(memory) => memories.push(*memory),
+            PeerRecord::Fact(fact) => facts.push(fact),
+            PeerRecord::Tunnel(_) => tunnels += 1,
+            PeerRecord::Decision(_) => {}
+        }
+        Ok(())
+    })
+    .unwrap();
+    assert_eq!(report.left_out.len(), 0, "{form:?}: {report:?}");
+    memories.sort_by(|left, right| left.id.cmp(&right.id));
+    (written, memories, facts, tunnels)
+}
+
+fn left_out(written: &Written) -> Vec<(&str, u64)> {
+    let left_out = written.left_out.iter();
+    left_out.map(|(what, count)| (&**what, *count)).collect()
+}
+
+#[test]
+fn what_is_written_for_mem0_comes_back() {
+    let (written, memories, facts, _) = written_and_read(Form::Mem0, Peer::Mem0, "mem0.json");
+    assert!(facts.is_empty());
+    let expected: Vec<PeerMemory> = kept()
+        .into_iter()
+        .map(|mut memory| {
+            memory.owner = Owner::User("local".to_owned());
+            memory.links.clear();
+            memory.weight = None;
+            memory
+        })
+        .collect();
+    assert_eq!(memories, expected);
+    let lost = [
+        ("facts", 3),
+        ("lists of links", 1),
+        ("settings", 1),
+        ("tunnels", 1),
+        ("weights", 1),
+    ];
+    assert_eq!(left_out(&written), lost);
+}
+
+#[test]
+fn what_is_written_for_the_reference_server_comes_back() {
+    let (written, memories, facts, _) =
+        written_and_read(Form::ServerMemory, Peer::ServerMemory, "memory.jsonl");
+    let mut texts: Vec<&str> = memories.iter().map(|memory| &*memory.text).collect();
+    texts.sort_unstable();
+    let mut expected = TEXTS;
+    expected.sort_unstable();
+    assert_eq!(texts, expected);
+    let predicates: Vec<&str> = facts.iter().map(|fact| &*fact.predicate).collect();
+    let expected = ["entity_type", "entity_type", "works at", "keeps"];
+    assert_eq!(predicates, expected, "one relation is over");
+    let lost = [
+        ("facts with an end", 1),
+        ("lists of links", 1),
+        ("lists of tags", 1),
+        ("projects", 1),
+        ("settings", 1),
+        ("times", 6),
+        ("times of expiry", 1),
+        ("times of facts", 1),
+        ("tunnels", 1),
+        ("weights", 1),
+    ];
+    assert_eq!(left_out(&written), lost);
+}
+
+#[test]
+fn notes_for_basic_memory_and_obsidian_come_back() {
+    for form in [Form::BasicMemory, Form::Obsidian] {
+        let (written, memories, found, _) = written_and_read(form, Peer::BasicMemory, "vault");
+        let mut memories = memories;
+        memories.sort_by(|left, right| left.own_id.cmp(&right.own_id));
+        for (memory, expected) in memories.iter().zip(kept()) {
+            assert_eq!(memory.text, expected.text);
+            assert_eq!(memory.own_id, expected.own_id);
+            assert_eq!(memory.title, expected.title);
+            assert_eq!(memory.container, expected.container);
+            assert_eq!(memory.tags, expected.tags);
+            assert_eq!(memory.kind, expected.kind);
+            assert_eq!(memory.links, expected.links, "{}", memory.id);
+            let times = (memory.created_at, memory.updated_at);
+            assert_eq!(times, (expected.created_at, expected.updated_at));
+        }
+        assert_eq!(memories.len(), TEXTS.len());
+        let mut found: Vec<PeerFact> = found
+            .into_iter()
+            .map(|fact| PeerFact {
+                source: None,
+                ..fact
+            })
+            .collect();
+        let mut expected = facts();
+        found.sort_by(|left, right| left.predicate.cmp(&right.predicate));
+        expected.sort_by(|left, right| left.predicate.cmp(&right.predicate));
+        assert_eq!(found, expected);
+        let lost = [
+            ("settings", 1),
+            ("times of expiry", 1),
+            ("tunnels", 1),
+            ("weights", 1),
+        ];
+        assert_eq!(left_out(&written), lost);
+    }
+}
+
+#[test]
+fn a_palace_comes_back_with_its_graph_and_tunnels() {
+    let (written, memories, facts, tunnels) =
+        written_and_read(Form::Mempalace, Peer::Mempalace, "home");
+    for (memory, expected) in memories.iter().zip(kept()) {
+        assert_eq!(memory.text, expected.text);
+        assert_eq!(memory.own_id, expected.own_id);
+        assert_eq!(memory.tags, expected.tags);
+        let times = (memory.created_at, memory.updated_at);
+        assert_eq!(times, (expected.created_at, expected.updated_at));
+    }
+    assert_eq!((memories.len(), facts.len(), tunnels), (TEXTS.len(), 3, 1));
+    assert_eq!(facts[2].valid_to, self::facts()[2].valid_to);
+    let lost = [
+        ("lists of links", 1),
+        ("settings", 1),
+        ("times of expiry", 1),
+        ("titles", 1),
+        ("weights", 1),
+    ];
+    assert_eq!(left_out(&written), lost);
 }

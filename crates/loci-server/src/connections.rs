@@ -50,7 +50,7 @@ type Outcome = Result<(), Box<dyn std::error::Error + Send + Sync>>;
 type Stream = ActivityStream<Pin<Box<TimeoutWriter<LingeringStream>>>>;
 
 /// A connection that was accepted.
-struct Accepted {
+struct AcceptedConnection {
     stream: Stream,
     ended: EndedStream,
     peer: Peer,
@@ -102,7 +102,7 @@ pub(crate) async fn serve(
     };
     let mut shutdown = pin!(shutdown);
     loop {
-        let Accepted {
+        let AcceptedConnection {
             stream,
             ended: lingering,
             peer,
@@ -185,7 +185,7 @@ struct Entry {
 
 impl Entry {
     /// Waits for the next connection and a slot for it.
-    async fn next(&mut self) -> Accepted {
+    async fn next(&mut self) -> AcceptedConnection {
         loop {
             match self.listener.accept().await {
                 Ok((stream, address)) => {
@@ -203,7 +203,7 @@ impl Entry {
                         place: Arc::clone(&taken.slot),
                         is_writing: false,
                     };
-                    return Accepted {
+                    return AcceptedConnection {
                         stream,
                         ended,
                         peer,

@@ -29,7 +29,7 @@ use crate::endpoint::{Endpoint, RefusedNames};
 use crate::error_reply::failure;
 use crate::handler::DialectHandler;
 use crate::host::{self, Host};
-use crate::people::{answer_people, endpoints_in_words};
+use crate::people::{answer_people, endpoints_in_words, is_of_browser};
 use crate::proxy::{OriginResolver, PublicUrl, base_url, set_request_origin};
 use crate::rate_limit::{CallLimit, limit_calls};
 use crate::tls::Tls;
@@ -160,6 +160,8 @@ pub struct HttpServer {
     mcp: Router,
     /// Routes for browsers.
     pages: Router,
+    /// Answers people who ask for a path that nothing is at.
+    unknown_paths: Option<Router>,
     /// The paths of the endpoints.
     paths: Vec<String>,
     refused_names: Arc<RefusedNames>,
@@ -176,6 +178,7 @@ impl HttpServer {
             host,
             mcp: Router::new(),
             pages: Router::new(),
+            unknown_paths: None,
             paths: Vec::new(),
             refused_names: Arc::default(),
             streams: CancellationToken::new(),
@@ -203,6 +206,14 @@ impl HttpServer {
     #[must_use]
     pub fn with_pages(mut self, pages: Router) -> Self {
         self.pages = self.pages.merge(pages);
+        self
+    }
+
+    /// Has these routes answer browsers that ask for a path which nothing is at; others get a line
+    /// of JSON.
+    #[must_use]
+    pub fn with_unknown_paths(mut self, routes: Router) -> Self {
+        self.unknown_paths = Some(routes);
         self
     }
 
@@ -261,9 +272,13 @@ impl HttpServer {
             .merge(mcp)
             .layer(middleware::from_fn_with_state(origins, answer_cors))
             .merge(self.pages.clone());
-        let known = router.clone().fallback(not_found);
+        let for_people = self.unknown_paths.clone();
+        let unknown = for_people.clone();
+        let known = router
+            .clone()
+            .fallback(move |request| not_found(unknown.clone(), request));
         router
-            .fallback(move |request| elsewhere(known.clone(), request))
+            .fallback(move |request| elsewhere(known.clone(), for_people.clone(), request))
             .layer(middleware::from_fn_with_state(
                 self.origin_resolver(),
                 set_request_origin,
@@ -352,7 +367,7 @@ async fn is_alive() -> &'static str {
 async fn endpoints(paths: Arc<Vec<String>>, request: Request) -> Response {
     match endpoints_in_words(&request, &paths) {
         Some(response) => response,
-        None => not_found(request).await,
+        None => not_found(None, request).await,
     }
 }
 
@@ -392,9 +407,9 @@ async fn method_not_allowed(request: Request) -> StatusCode {
 
 /// Answers a request for a path that is no route: as if it had one slash where it has several, and
 /// none at its end, because people join the URL of the server and a path in every way.
-async fn elsewhere(known: Router, mut request: Request) -> Response {
+async fn elsewhere(known: Router, for_people: Option<Router>, mut request: Request) -> Response {
     let Some(uri) = without_extra_slashes(request.uri()) else {
-        return not_found(request).await;
+        return not_found(for_people, request).await;
     };
     *request.uri_mut() = uri;
     match known.oneshot(request).await {
@@ -417,9 +432,18 @@ fn without_extra_slashes(uri: &Uri) -> Option<Uri> {
     Uri::from_parts(parts).ok()
 }
 
-async fn not_found(request: Request) -> Response {
+async fn not_found(for_people: Option<Router>, request: Request) -> Response {
+    if let Some(page) = for_people.filter(|_| is_of_browser(&request)) {
+        return page
+            .oneshot(request)
+            .await
+            .unwrap_or_else(|never| match never {});
+    }
+    let is_of_page = request.uri().path().starts_with("/api/");
     drain(request).await;
-    failure(&Error::not_found(
-        "there is nothing at this path; the endpoints are /mcp/<dialect>",
-    ))
+    failure(&Error::not_found(if is_of_page {
+        "there is nothing at this path; /api/v1/openapi.json lists the paths"
+    } else {
+        "there is nothing at this path; the endpoints are /mcp/<dialect>"
+    }))
 }

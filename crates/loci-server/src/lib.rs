@@ -54,7 +54,7 @@ pub use host::Host;
 pub use http::{HttpConfig, HttpServer};
 pub use ipnet::IpNet;
 pub use monotonic::MonotonicTime;
-pub use proxy::{PublicUrl, base_url};
+pub use proxy::{PublicUrl, base_url, client_url};
 pub use rate_limit::{CallLimit, RateLimit};
 pub use stdio::serve_stdio;
 pub use subject::client_address;

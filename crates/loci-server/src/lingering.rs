@@ -5,12 +5,12 @@
 //! what still comes is read and discarded, until the client ends or has had its time. This is at
 //! the socket, so that it holds for every route, and under TLS, too.
 
-use std::io::{self, IoSlice};
+use std::io::{self, ErrorKind, IoSlice};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
@@ -48,7 +48,7 @@ impl LingeringStream {
     ) -> Poll<io::Result<T>> {
         match &mut self.inner {
             Some(inner) => poll(Pin::new(inner)),
-            None => Poll::Ready(Err(io::ErrorKind::NotConnected.into())),
+            None => Poll::Ready(Err(ErrorKind::NotConnected.into())),
         }
     }
 }
@@ -68,15 +68,26 @@ impl EndedStream {
         let Ok(mut stream) = self.0.await else {
             return;
         };
-        let mut buffer = vec![0; BUFFER_BYTES];
         let discard = async {
             stream.shutdown().await?;
-            while timeout(PAUSE_TIMEOUT, stream.read(&mut buffer)).await?? > 0 {}
-            io::Result::Ok(())
+            loop {
+                timeout(PAUSE_TIMEOUT, stream.readable()).await??;
+                match discard_once(&stream) {
+                    Ok(0) => return io::Result::Ok(()),
+                    Err(error) if error.kind() != ErrorKind::WouldBlock => return Err(error),
+                    Ok(_) | Err(_) => {}
+                }
+            }
         };
         // A client that is gone needs no reply.
         let _ = timeout(WHOLE_TIMEOUT, discard).await;
     }
+}
+
+/// Reads and discards what has come; returns how many bytes that was. The buffer is on the stack and
+/// not in the future, because a thousand refused clients may send on at a time.
+fn discard_once(stream: &TcpStream) -> io::Result<usize> {
+    stream.try_read(&mut [0; BUFFER_BYTES])
 }
 
 impl AsyncRead for LingeringStream {

@@ -74,7 +74,7 @@ impl Refusal {
     /// Returns the refusal of a batch where batches are not served.
     pub(crate) fn batch_not_served() -> Self {
         let message =
-            "batches exist in protocol revision 2025-03-26 alone; send one message at a time";
+            "batches exist only in protocol revision 2025-03-26; send one message at a time";
         Refusal::new(None, ErrorCode::INVALID_REQUEST, message)
     }
 

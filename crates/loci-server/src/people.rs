@@ -22,6 +22,13 @@ fn is_of_person(method: &Method, headers: &HeaderMap) -> bool {
         && !headers.get_all(ACCEPT).iter().any(names_stream)
 }
 
+/// True if a browser asks for something to show.
+pub(crate) fn is_of_browser(request: &Request) -> bool {
+    let accepted = request.headers().get(ACCEPT);
+    let accepted = accepted.and_then(|accepted| accepted.to_str().ok());
+    request.method() == Method::GET && accepted.is_some_and(|kinds| kinds.contains("text/html"))
+}
+
 /// Says to a person what an endpoint is, in place of the body of a refusal. Status and headers of
 /// the refusal stay, because clients learn from them how to sign in.
 pub(crate) async fn answer_people(request: Request, next: Next) -> Response {

@@ -33,6 +33,12 @@ pub fn base_url(extensions: &Extensions) -> Option<&str> {
     extensions.get::<RequestOrigin>()?.shown_url.as_deref()
 }
 
+/// Returns the URL under which clients reach this server, which tokens are issued for, without a
+/// slash at the end; `None` if no trusted source gives it. `extensions` are as for [`base_url`].
+pub fn client_url(extensions: &Extensions) -> Option<&str> {
+    extensions.get::<RequestOrigin>()?.base_url.as_deref()
+}
+
 /// The URL under which clients reach a server: a scheme, a host and perhaps a port. Created by
 /// [`str::parse`].
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,6 +52,12 @@ impl PublicUrl {
     /// address in brackets.
     pub fn host(&self) -> String {
         self.name.host.clone()
+    }
+
+    /// Returns true if what goes there is encrypted, or stays on this machine.
+    pub fn is_secure(&self) -> bool {
+        self.scheme == Scheme::Https
+            || matches!(&*self.name.host, "localhost" | "127.0.0.1" | "[::1]")
     }
 
     /// Returns the origin of its pages as an entry of the allowed origins.
@@ -365,7 +377,7 @@ fn ambiguous(request: &Request) -> Option<(HeaderName, &'static str)> {
             return Some((HOST, TWICE));
         }
         if host.contains(&b'@') {
-            let problem = "has a user in it; send the host and the port alone";
+            let problem = "has a user in it; send only the host and the port";
             return Some((HOST, problem));
         }
     }

@@ -92,7 +92,7 @@ mod tests {
     #[test]
     fn the_heaviest_request_has_room() {
         let heaviest = weight_at_most(REQUEST_BYTES_MAX);
-        assert!(4 * heaviest <= REQUESTS_HELD_BYTES_MAX, "{heaviest}");
+        assert!(3 * heaviest <= REQUESTS_HELD_BYTES_MAX, "{heaviest}");
     }
 
     #[tokio::test]

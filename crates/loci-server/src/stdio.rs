@@ -259,7 +259,7 @@ impl StdioSession {
         self.replies
             .send(line)
             .await
-            .map_err(|_| io::ErrorKind::BrokenPipe.into())
+            .map_err(|error| io::Error::new(io::ErrorKind::BrokenPipe, error))
     }
 }
 
@@ -428,7 +428,7 @@ async fn forward(
     incoming
         .send(message)
         .await
-        .map_err(|_| io::Error::from(io::ErrorKind::BrokenPipe))?;
+        .map_err(|error| io::Error::new(io::ErrorKind::BrokenPipe, error))?;
     if let Some(id) = subscription
         && let Some(in_flight) = lock(&session.state).in_flight.get_mut(&id)
     {

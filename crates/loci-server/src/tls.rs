@@ -209,7 +209,7 @@ impl Files {
                 unusable(&self.key, problem)
             }
             // Does not repeat the error's text, which may quote a part of the key.
-            _ => unusable(&self.key, "cannot be read as PEM; write it anew"),
+            _ => unusable(&self.key, "cannot be read as PEM; write it again"),
         })?;
         CertifiedKey::from_der(certificates, key, provider).map_err(|error| match error {
             rustls::Error::InconsistentKeys(_) => {
@@ -219,7 +219,7 @@ impl Files {
                 Error::new(ErrorCode::InvalidArgument, message)
             }
             rustls::Error::InvalidCertificate(_) => {
-                unusable(&self.certificate, "begins with what is no X.509 certificate; get it anew from its authority")
+                unusable(&self.certificate, "begins with what is no X.509 certificate; get it again from its authority")
             }
             error => unusable(&self.key, &format!("has a key that cannot be used ({error}); RSA from 2048 bits on, ECDSA with P-256, P-384 or P-521, and Ed25519 can")),
         })
@@ -250,7 +250,7 @@ fn read(path: &Path) -> Result<Vec<u8>> {
     if bytes.len() as u64 > FILE_BYTES_MAX {
         return Err(unusable(
             path,
-            &format!("is longer than {FILE_BYTES_MAX} bytes; name one with PEM alone"),
+            &format!("is longer than {FILE_BYTES_MAX} bytes; name one with only PEM"),
         ));
     }
     Ok(bytes)

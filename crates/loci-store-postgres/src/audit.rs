@@ -6,6 +6,7 @@ use loci_core::{AuditEntry, AuditQuery, AuditRecord, Error, Space};
 use loci_index::records::{AUDIT_ENTRY, AUDIT_RECORD};
 use loci_index::sql::of_audit;
 
+use crate::daily;
 use crate::failure::Result;
 use crate::filter::Postgres;
 use crate::read;
@@ -39,7 +40,7 @@ pub(crate) fn append(server: &Server, entries: &[AuditEntry]) -> Result<(), Erro
 }
 
 fn append_in(transaction: &mut Transaction<'_>, entries: &[&AuditEntry]) {
-    let (mut rows, mut record_rows) = (Vec::new(), Vec::new());
+    let (mut rows, mut record_rows, mut counted) = (Vec::new(), Vec::new(), Vec::new());
     for entry in entries {
         let wiped_at = entry
             .user
@@ -48,6 +49,7 @@ fn append_in(transaction: &mut Transaction<'_>, entries: &[&AuditEntry]) {
         if wiped_at.is_some_and(|wiped_at| wiped_at > entry.at.microseconds()) {
             continue;
         }
+        counted.push(*entry);
         transaction.row.audits += 1;
         let number = transaction.row.audits;
         lower(&mut transaction.row.audited_from, Some(entry.at));
@@ -90,6 +92,7 @@ fn append_in(transaction: &mut Transaction<'_>, entries: &[&AuditEntry]) {
         record_rows,
         "",
     );
+    daily::add(transaction, counted);
 }
 
 /// Returns the entries that a query asks for, in the order of their numbers.

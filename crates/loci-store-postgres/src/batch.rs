@@ -164,6 +164,7 @@ async fn apply_to_records(
             before,
             valid_to,
         } => facts::end(transaction, id, *before, *valid_to).await?,
+        Change::DeleteFacts { facts } => facts::delete(transaction, facts).await?,
         Change::PutTunnel { tunnel, expect } => {
             assert_same_space(space, &tunnel.space, "a tunnel")?;
             tunnels::put(transaction, tunnel, expect.as_deref()).await?;
@@ -246,7 +247,7 @@ async fn settle(transaction: &mut Transaction<'_>, job: &Job, outcome: &JobOutco
     };
     if settled == 0 {
         return Err(conflict(format!(
-            "the job of memory `{}` was leased again or removed meanwhile; leave it to whoever has it now",
+            "the job of memory `{}` was leased again or removed; leave it to the process that has it now",
             job.memory
         )));
     }

@@ -1,5 +1,7 @@
 //! Statements over the facts of the knowledge graph.
 
+use std::collections::BTreeSet;
+
 use loci_core::{Fact, FactCounts, FactQuery, Name, Period, Space, Timestamp};
 use loci_index::records::ReadColumns;
 use loci_index::sql::of_facts;
@@ -111,6 +113,58 @@ pub(crate) async fn end(
     Ok(())
 }
 
+pub(crate) async fn delete(
+    transaction: &mut Transaction<'_>,
+    facts: &[(String, Option<Period>)],
+) -> Result<()> {
+    let sql = "DELETE FROM @fact WHERE space = $1 AND id = $2 AND to_first IS NOT DISTINCT FROM $3 \
+        AND to_last IS NOT DISTINCT FROM $4 RETURNING subject, predicate, object";
+    let name = transaction.name().to_owned();
+    let mut names: BTreeSet<(bool, String)> = BTreeSet::new();
+    for (id, before) in facts {
+        let [first, last] = bounds(*before);
+        let removed = transaction
+            .query(sql, values![&name, id, first, last])
+            .await?;
+        let Some(removed) = removed.first() else {
+            return Err(conflict(format!(
+                "the fact `{id}` is not there, or its end changed; read it again and retry"
+            )));
+        };
+        let mut columns = Columns::of(removed);
+        for is_relation in [false, true, false] {
+            names.insert((is_relation, columns.text()?.to_owned()));
+        }
+    }
+    for (is_relation, key) in names {
+        let uses = if is_relation {
+            "predicate = $2"
+        } else {
+            "(subject = $2 OR object = $2)"
+        };
+        let sql = format!(
+            "DELETE FROM @graph_name WHERE space = $1 AND is_relation = {is_relation} AND key = $2 \
+             AND NOT EXISTS (SELECT 1 FROM @fact WHERE space = $1 AND {uses})"
+        );
+        transaction.queue(&sql, values![&name, &key]);
+    }
+    transaction.record_other_change();
+    Ok(())
+}
+
+/// Returns the facts with these ids, in their order.
+pub(crate) async fn with_ids(
+    session: &Session,
+    space: &Space,
+    ids: &[String],
+) -> Result<Vec<Fact>> {
+    let sql = format!(
+        "SELECT {COLUMNS} FROM @fact AS f WHERE f.space = $1 AND f.id = ANY($2) \
+         ORDER BY array_position($2, f.id::text)"
+    );
+    session.records(&sql, &values![space, ids]).await
+}
+
 pub(crate) async fn find(session: &Session, query: &FactQuery) -> Result<Vec<Fact>> {
     let (facts, values) = of_facts::<Postgres>(query, "");
     let sql = format!("SELECT {COLUMNS} FROM {facts}");
@@ -122,9 +176,10 @@ pub(crate) async fn counts(session: &Session, space: &Space, now: Timestamp) -> 
     let sql = "SELECT (SELECT count(*) FROM @graph_name WHERE space = $1 AND NOT is_relation), \
         (SELECT count(*) FROM @fact WHERE space = $1), \
         (SELECT count(*) FROM @fact WHERE space = $1 AND to_last <= $2), \
-        (SELECT count(*) FROM @fact WHERE space = $1 AND from_first > $2 AND (to_last IS NULL OR to_last > $2)), \
+        (SELECT count(*) FROM @fact WHERE space = $1 AND from_first > $3 AND (to_last IS NULL OR to_last > $2)), \
         ARRAY(SELECT spelling FROM @graph_name WHERE space = $1 AND is_relation ORDER BY key)";
-    let Some(row) = session.query_one(sql, &values![space, now]).await? else {
+    let values = values![space, Period::last_over_at(now), now];
+    let Some(row) = session.query_one(sql, &values).await? else {
         return Ok(FactCounts::default());
     };
     let mut columns = Columns::of(&row);

@@ -1,6 +1,7 @@
 //! Failures of the server, and their messages for the person who has to act.
 
 use std::error::Error as _;
+use std::time::Duration;
 
 use deadpool_postgres::PoolError;
 use loci_core::{Error, ErrorCode, MemoryId, Space, StoreFault};
@@ -72,16 +73,34 @@ impl Failure {
         })
     }
 
-    /// Returns true if the server refuses this write, and most likely the next one as well: its disk
-    /// is full, or it only reads.
-    pub(crate) fn refuses_writes(&self) -> bool {
+    /// Returns true if there is no server that takes a connection: none runs there, the pooler or proxy
+    /// before it has none, or no server of the setting takes writes.
+    pub(crate) fn is_away(&self) -> bool {
+        match self {
+            Failure::Unreachable(PoolError::Backend(error)) => error.as_db_error().is_none(),
+            _ => false,
+        }
+    }
+
+    /// Returns true if the server only reads, as a standby does, and a primary while another one takes
+    /// its place.
+    pub(crate) fn is_read_only(&self) -> bool {
         let (Failure::Database(error) | Failure::Unreachable(PoolError::Backend(error))) = self
         else {
             return false;
         };
-        error.as_db_error().is_some_and(|told| {
-            *told.code() == SqlState::DISK_FULL || is_read_only(told.code(), told.message())
-        })
+        error
+            .as_db_error()
+            .is_some_and(|told| is_read_only(told.code(), told.message()))
+    }
+
+    /// Returns true if the server refuses this write, and most likely the next one as well: its disk
+    /// is full, or it only reads.
+    pub(crate) fn refuses_writes(&self) -> bool {
+        self.is_read_only()
+            || self
+                .state()
+                .is_some_and(|state| *state == SqlState::DISK_FULL)
     }
 
     /// Returns the name of the constraint that the rows of a statement broke, if they did.
@@ -207,6 +226,15 @@ pub(crate) fn conflict(message: impl Into<String>) -> Failure {
 /// Returns the failure for a memory that is not as a change expects it.
 pub(crate) fn memory_conflict(id: &MemoryId, problem: &str) -> Failure {
     Error::about(ErrorCode::Conflict, "memory", format!("`{id}` {problem}")).into()
+}
+
+/// Returns the failure of a commit that the server has not answered in time.
+pub(crate) fn unanswered(limit: Duration) -> Failure {
+    let seconds = limit.as_secs();
+    Error::unavailable(format!(
+        "PostgreSQL has not confirmed this within {seconds} seconds, e.g. because a standby does not answer, and will          most likely store it; look whether it is there before you try again, and check the standby (`loci doctor`)"
+    ))
+    .into()
 }
 
 /// Fails if a record lies in another space than its batch.

@@ -20,12 +20,13 @@
 use std::cell::Cell;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use loci_core::{Batch, Error, Result, Space};
 
 use crate::batch::{apply, needs};
 use crate::failure::{Failure, conflict};
-use crate::server::Server;
+use crate::server::{RETRY_MAX, Server};
 use crate::transaction::Needs;
 
 /// The most batches of one transaction.
@@ -66,6 +67,7 @@ impl Drop for LeaderGuard<'_> {
 struct QueuedBatch {
     batch: Batch,
     is_rebuildable: bool,
+    since: Instant,
     outcome: Mutex<Option<Result<()>>>,
 }
 
@@ -81,6 +83,7 @@ impl Groups {
         let own = Arc::new(QueuedBatch {
             batch,
             is_rebuildable,
+            since: Instant::now(),
             outcome: Mutex::new(None),
         });
         let mut queue = lock(&group.queue);
@@ -113,7 +116,7 @@ impl Groups {
 /// others as they are.
 fn commit_together(server: &Server, together: &[Arc<QueuedBatch>]) {
     let mut left: Vec<&QueuedBatch> = together.iter().map(Arc::as_ref).collect();
-    while let Some(first) = left.first() {
+    while let Some(&first) = left.first() {
         let space = &first.batch.space;
         let mut all_needs = Needs {
             is_rebuildable: left.iter().all(|waiting| waiting.is_rebuildable),
@@ -123,7 +126,7 @@ fn commit_together(server: &Server, together: &[Arc<QueuedBatch>]) {
             needs(&waiting.batch, &mut all_needs);
         }
         let refused = Cell::new(None);
-        let written = server.write(space, &all_needs, async |transaction| {
+        let written = server.write_since(first.since, space, &all_needs, async |transaction| {
             refused.set(None);
             for (number, waiting) in left.iter().enumerate() {
                 if let Err(failure) = apply(transaction, &waiting.batch).await {
@@ -150,8 +153,13 @@ fn commit_together(server: &Server, together: &[Arc<QueuedBatch>]) {
                 return;
             }
             (Err(failure), _) => {
-                settle(&left, &Err(refusal(failure)));
-                return;
+                // Whoever came while the server was waited for has time left.
+                let is_over = |waiting: &&QueuedBatch| waiting.since.elapsed() > RETRY_MAX;
+                let is_final = matches!(failure, Failure::Refused(_)) || !left.iter().any(is_over);
+                let (over, younger): (Vec<_>, Vec<_>) =
+                    left.into_iter().partition(|each| is_final || is_over(each));
+                settle(&over, &Err(refusal(failure)));
+                left = younger;
             }
         }
     }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Instant;
 
-use loci_core::{CandidateQuery, Candidates, Error, IndexLoads, ModelId, Space};
+use loci_core::{Error, IndexLoads, ModelId, Space};
 use loci_index::codec::{decode_terms, decode_vector};
 use loci_index::{Index, LoadCounter, LoadedFrom, StoredPassage, StoredVector, Texts};
 use loci_text::analysis;
@@ -75,22 +75,22 @@ impl Indexes {
     }
 
     /// Searches an index that has everything committed before the call.
-    pub(crate) fn search(
+    pub(crate) fn search<T>(
         &self,
         server: &Server,
-        query: &CandidateQuery<'_>,
-    ) -> Result<Candidates, Error> {
-        let space = &query.filter.space;
+        space: &Space,
+        search: impl Fn(&Index) -> T,
+    ) -> Result<T, Error> {
         let own = self.of(space);
         let before = own.change();
-        if let Some(found) = own.search_if_current(server, query)? {
+        if let Some(found) = own.search_if_current(server, space, &search)? {
             return Ok(found);
         }
         let _following = lock(&own.following);
         let known = own.change();
         // Another thread may have brought it up to date since.
         if known != before
-            && let Some(found) = own.search_if_current(server, query)?
+            && let Some(found) = own.search_if_current(server, space, &search)?
         {
             return Ok(found);
         }
@@ -101,7 +101,7 @@ impl Indexes {
                 *own.write() = None;
             }
             outcome?;
-            let found = own.search_as_is(query);
+            let found = own.search_as_is(&search);
             self.evict(space);
             if let Some(found) = found {
                 return Ok(found);
@@ -176,23 +176,23 @@ impl SpaceIndex {
     }
 
     /// Searches what is loaded; `None` if nothing is.
-    fn search_as_is(&self, query: &CandidateQuery<'_>) -> Option<Candidates> {
+    fn search_as_is<T>(&self, search: &impl Fn(&Index) -> T) -> Option<T> {
         let loaded = self.loaded.read().unwrap_or_else(PoisonError::into_inner);
         let loaded = loaded.as_ref()?;
-        Some(loaded.index.candidates(query))
+        Some(search(&loaded.index))
     }
 
     /// Searches, if the index is loaded and nothing was committed since. It does not ask the server
     /// what this process has committed itself.
-    fn search_if_current(
+    fn search_if_current<T>(
         &self,
         server: &Server,
-        query: &CandidateQuery<'_>,
-    ) -> Result<Option<Candidates>, Error> {
+        space: &Space,
+        search: &impl Fn(&Index) -> T,
+    ) -> Result<Option<T>, Error> {
         let Some(change) = self.change() else {
             return Ok(None);
         };
-        let space = &query.filter.space;
         if server.newest_committed(space.as_str()) > change.number {
             return Ok(None);
         }
@@ -204,7 +204,7 @@ impl SpaceIndex {
                 || (loaded.change != change && loaded.change.number > newest.number)
         };
         let found = loaded.as_ref().filter(is_current);
-        Ok(found.map(|loaded| loaded.index.candidates(query)))
+        Ok(found.map(|loaded| search(&loaded.index)))
     }
 
     /// Applies changes to the index; returns false if it is not loaded.

@@ -1,11 +1,13 @@
 //! Statements that change memories, with their passages.
 
 use loci_core::{
-    Access, Error, Expect, Memory, MemoryId, Passage, Timestamp, Touch, Vector, Visibility,
+    Access, AccessIncrement, Error, Expect, Memory, MemoryId, Passage, Timestamp, Vector,
+    Visibility,
 };
 use loci_index::codec::{encode_terms, encode_vector};
 
 use crate::failure::{Result, memory_conflict};
+use crate::open_items;
 use crate::row::{ExistingMemory, FOUND_COLUMNS, WRITTEN_COLUMNS, written};
 use crate::server::Server;
 use crate::transaction::{BEGIN, Transaction};
@@ -134,7 +136,7 @@ fn counted(name: &str, row: i64, access: Access) -> Vec<Value> {
 }
 
 /// Counts returns of memories, which changes no memory and waits for no other writer.
-pub(crate) fn touch(server: &Server, touches: &[Touch]) -> Result<(), Error> {
+pub(crate) fn touch(server: &Server, touches: &[AccessIncrement]) -> Result<(), Error> {
     let mut spaces: Vec<_> = touches.iter().map(|touch| &touch.space).collect();
     spaces.sort_unstable();
     spaces.dedup();
@@ -285,6 +287,7 @@ pub(crate) fn delete(transaction: &mut Transaction<'_>, memories: &[ExistingMemo
     }
     delete_passages(transaction, &rows);
     delete_replies(transaction, &ids);
+    open_items::delete(transaction, &ids);
     for end in ["source_memory", "target_memory"] {
         transaction.queue(
             &format!("UPDATE @tunnel SET {end} = NULL WHERE space = $1 AND {end} = ANY($2)"),
@@ -314,6 +317,7 @@ pub(crate) fn hide(transaction: &mut Transaction<'_>, memories: &[ExistingMemory
         values![name, rows],
     );
     delete_replies(transaction, &ids);
+    open_items::delete(transaction, &ids);
     for found in memories {
         let after = ExistingMemory {
             deleted_at: Some(now),

@@ -1,13 +1,16 @@
 //! The migrations of the tables, and the lock under which they run.
 
 /// Every migration that was ever released, oldest first.
-pub(crate) const MIGRATIONS: [&str; 6] = [
+pub(crate) const MIGRATIONS: [&str; 9] = [
     include_str!("../migrations/V1__store.sql"),
     include_str!("../migrations/V2__row_security.sql"),
     include_str!("../migrations/V3__audit.sql"),
     include_str!("../migrations/V4__versions.sql"),
     include_str!("../migrations/V5__tombstones.sql"),
     include_str!("../migrations/V6__authors_of_facts.sql"),
+    include_str!("../migrations/V7__daily.sql"),
+    include_str!("../migrations/V8__open_items.sql"),
+    include_str!("../migrations/V9__grants.sql"),
 ];
 
 /// The version that this build reads and writes.

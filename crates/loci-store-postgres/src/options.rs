@@ -31,6 +31,9 @@ pub struct Options {
     pub connections_max: usize,
     /// The time to wait for a connection, unless the URL says `connect_timeout`.
     pub connect_timeout: Duration,
+    /// The time to wait for the answer to a commit, e.g. for a synchronous standby. Its outcome is not
+    /// known afterwards.
+    pub commit_timeout: Duration,
     /// Bytes of memory that the indexes of all spaces may use; beyond it, the ones that were not
     /// searched for longest are evicted. The index of the space that is searched always fits.
     pub index_bytes_max: usize,
@@ -56,6 +59,7 @@ impl Options {
             schema: "loci".to_owned(),
             connections_max: 16,
             connect_timeout: Duration::from_secs(5),
+            commit_timeout: Duration::from_secs(20),
             index_bytes_max: 1 << 30,
             migrates: true,
             creates: true,

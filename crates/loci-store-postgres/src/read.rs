@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use loci_core::{
     EnrichmentStatus, FilingOrder, Filter, Location, LocationCount, Memory, MemoryId, Page,
-    SoftDeleted, Space, StatusCount, StoreSize, Tier, Timestamp,
+    SoftDeleted, SortKey, Sorting, Space, StatusCount, StoreSize, Tier, Timestamp,
 };
 use loci_index::codec::{damaged, decode_attributes};
 use loci_index::records::ReadColumns;
@@ -14,7 +14,7 @@ use tokio_postgres::Row;
 
 use crate::failure::Result;
 use crate::filter::Conditions;
-use crate::row::{WHOLE_COLUMNS, WHOLE_TABLES, read_whole};
+use crate::row::{WHOLE_COLUMNS, WHOLE_TABLES, read_numbered, read_whole};
 use crate::session::{Session, Statement};
 use crate::value::{Columns, digest, values};
 
@@ -167,6 +167,65 @@ pub(crate) async fn list_by_insertion(
         FilingOrder::LastFirst => "m.row DESC",
     };
     read_page(session, filter, page, order).await
+}
+
+/// Returns a page of what matches, sorted, after a look at all of it. The server knows the length of a
+/// text without reading it.
+pub(crate) async fn list_sorted(
+    session: &Session,
+    filter: &Filter,
+    sorting: Sorting,
+    page: Page,
+) -> Result<Vec<Memory>> {
+    let [first, second] = match sorting.key {
+        SortKey::Uses => ["coalesce(a.count, 0)", "0"],
+        SortKey::LastUse => ["a.last IS NOT NULL", "coalesce(a.last, 0)"],
+        SortKey::Size => ["octet_length(m.content)", "0"],
+        SortKey::Kind => ["m.kind", "0"],
+        SortKey::Origin => ["m.origin", "0"],
+        SortKey::Update => ["m.updated_at", "0"],
+    };
+    let direction = if sorting.is_descending { " DESC" } else { "" };
+    let mut conditions = Conditions::of(filter);
+    let (limit, offset) = (conditions.bind(page.limit), conditions.bind(page.offset));
+    let sql = format!(
+        "SELECT {WHOLE_COLUMNS}, ({}) FROM (\
+             SELECT m.row, {first} AS major, {second} AS minor FROM {WHOLE_TABLES} WHERE {} \
+             ORDER BY 2{direction}, 3{direction}, m.row DESC LIMIT {limit} OFFSET {offset}\
+         ) AS page JOIN @memory AS m ON m.space = $1 AND m.row = page.row \
+         LEFT JOIN @access AS a ON a.space = $1 AND a.memory = m.row \
+         ORDER BY page.major{direction}, page.minor{direction}, page.row DESC",
+        conditions.successor, conditions.sql,
+    );
+    read_all(session, &sql, &conditions).await
+}
+
+pub(crate) async fn list_beyond(
+    session: &Session,
+    filter: &Filter,
+    order: FilingOrder,
+    beyond: Option<u64>,
+    limit: usize,
+) -> Result<Vec<(u64, Memory)>> {
+    let (comparison, order) = match order {
+        FilingOrder::FirstFirst => (">", "m.row"),
+        FilingOrder::LastFirst => ("<", "m.row DESC"),
+    };
+    let mut conditions = Conditions::of(filter);
+    let beyond = beyond.map(|row| {
+        let row = conditions.bind(i64::try_from(row).unwrap_or(i64::MAX));
+        format!(" AND m.row {comparison} {row}")
+    });
+    let limit = conditions.bind(limit);
+    let sql = format!(
+        "SELECT {WHOLE_COLUMNS}, ({}), m.row FROM (SELECT m.* FROM @memory AS m WHERE {}{} ORDER BY {order} LIMIT {limit}) AS m \
+         LEFT JOIN @access AS a ON a.space = $1 AND a.memory = m.row ORDER BY {order}",
+        conditions.successor,
+        conditions.sql,
+        beyond.unwrap_or_default(),
+    );
+    let rows = session.query(&sql, &conditions.values).await?;
+    rows.iter().map(read_numbered).collect()
 }
 
 /// Returns a page of what matches. Only what is on it is joined.
@@ -343,6 +402,22 @@ pub(crate) async fn count_by_location(
              UNION ALL \
              SELECT m.collection, m.section, m.kind, 1 FROM @memory AS m WHERE m.expires_at > $2 AND {0}\
          ) AS c GROUP BY collection, section, kind ORDER BY {ORDER}",
+        conditions.sql
+    );
+    read_counts(session, &sql, &conditions).await
+}
+
+/// Counts what was last returned at that time or later.
+pub(crate) async fn count_used(
+    session: &Session,
+    filter: &Filter,
+    since: Timestamp,
+) -> Result<Vec<LocationCount>> {
+    let mut conditions = Conditions::of(filter);
+    let since = conditions.bind(since);
+    let sql = format!(
+        "SELECT collection, section, kind, count(*) FROM {WHOLE_TABLES} WHERE a.last >= {since} AND {} \
+         GROUP BY collection, section, kind ORDER BY {ORDER}",
         conditions.sql
     );
     read_counts(session, &sql, &conditions).await

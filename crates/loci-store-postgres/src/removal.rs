@@ -2,6 +2,7 @@
 
 use loci_core::{Filter, MemoryId, Sweep, Timestamp, WipeCounts, check_texts};
 
+use crate::daily;
 use crate::failure::Result;
 use crate::filter::Conditions;
 use crate::memories::{delete, hide, select};
@@ -110,6 +111,7 @@ pub(crate) async fn wipe(
         }
     }
     wiped.audit_entries += delete_calls(transaction, owner, origin).await?;
+    daily::wipe(transaction, owner, origin);
     let sql = "SELECT reply FROM @reply WHERE space = $1 AND owner = $2 AND ($3::text IS NULL OR origin = $3)";
     let rows = transaction.query(sql, whose.clone()).await?;
     let keys: Result<Vec<Vec<u8>>> = rows.iter().map(|row| Ok(row.try_get(0)?)).collect();
@@ -235,7 +237,7 @@ struct DueRows {
 }
 
 /// Returns the kinds of rows besides memories.
-fn due(sweep: &Sweep) -> [DueRows; 5] {
+fn due(sweep: &Sweep) -> [DueRows; 6] {
     let due = |table, key, condition, order, moment| DueRows {
         table,
         key,
@@ -256,6 +258,14 @@ fn due(sweep: &Sweep) -> [DueRows; 5] {
             sweep.audited_before,
         ),
         due("@wipe", "number", "at < $2", "at", sweep.wiped_before),
+        // Its moments are days.
+        due(
+            "@daily",
+            "day, \"user\", via, client, tool, outcome",
+            "day < $2",
+            "day",
+            Timestamp::from_microseconds(sweep.counted_before),
+        ),
     ]
 }
 
@@ -380,14 +390,16 @@ pub(crate) async fn set_bounds(transaction: &mut Transaction<'_>) -> Result<()> 
 
 /// Returns the spaces that may have something to sweep, in order.
 pub(crate) async fn spaces_to_sweep(session: &Session, sweep: &Sweep) -> Result<Vec<String>> {
-    let sql = "SELECT space FROM @space WHERE space <> '' AND (expires_from <= $1 OR deleted_from <= $2 \
-        OR audited_from < $3 OR wiped_from < $4 OR version - trimmed >= 2 * $5::bigint) ORDER BY space";
+    let sql = "SELECT space FROM @space AS s WHERE space <> '' AND (expires_from <= $1 OR deleted_from <= $2 \
+        OR audited_from < $3 OR wiped_from < $4 OR version - trimmed >= 2 * $5::bigint \
+        OR EXISTS (SELECT 1 FROM @daily AS d WHERE d.space = s.space AND d.day < $6)) ORDER BY space";
     let values = values![
         sweep.expired_at,
         sweep.deleted_until,
         sweep.audited_before,
         sweep.wiped_before,
-        CHANGES_KEPT
+        CHANGES_KEPT,
+        sweep.counted_before
     ];
     let rows = session.query(sql, &values).await?;
     rows.iter().map(|row| Ok(row.try_get(0)?)).collect()

@@ -58,7 +58,7 @@ pub(crate) async fn keep(transaction: &mut Transaction<'_>, reply: &IdempotentRe
         .await?;
     if kept == 0 {
         return Err(conflict(
-            "the key of this call was used by another one meanwhile; call again",
+            "the key of this call was used by another call first; call again",
         ));
     }
     lower(&mut transaction.row.expires_from, Some(reply.expires_at));

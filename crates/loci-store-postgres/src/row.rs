@@ -29,6 +29,19 @@ pub(crate) fn read_whole(row: &Row) -> Result<Memory> {
     })
 }
 
+/// Returns the same with the number of the row, which is the next column.
+pub(crate) fn read_numbered(row: &Row) -> Result<(u64, Memory)> {
+    let mut columns = Columns::of(row);
+    let memory = Memory::read(&mut columns)?;
+    let superseded_by = columns.id_or_null()?;
+    let number = columns.number()?;
+    let memory = Memory {
+        superseded_by,
+        ..memory
+    };
+    Ok((number, memory))
+}
+
 /// The columns of `@memory` that [`written`] gives values for, after `space` and `row`.
 pub(crate) const WRITTEN_COLUMNS: [&str; 31] = [
     "id",

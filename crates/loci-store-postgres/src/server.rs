@@ -20,19 +20,25 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::failure::{Failure, Result};
 use crate::options::{Options, Target, prefix};
+use crate::pending::PendingCommits;
 use crate::scope::Scope;
 use crate::session::{Session, SharedState, random};
 use crate::{schema, tls};
 
 /// The time for which work is started again that the server ended or lost.
 pub(crate) const RETRY_MAX: Duration = Duration::from_secs(10);
+/// The same for work that asks how the server is now.
+const BRIEF_MAX: Duration = Duration::from_millis(500);
 /// The longest pause before work is started again.
 const PAUSE_MAX: Duration = Duration::from_millis(500);
+/// The time after an answer of the server in which its absence counts as a pause, e.g. a restart or a
+/// failover, which calls wait for.
+const RECENT_MAX: Duration = Duration::from_mins(1);
 /// The number of times that a piece of work looks at the schema again: another one may just note
 /// what it saw before row security was turned on.
 const LOOKS_MAX: u32 = 3;
 /// The time that a caller waits for a connection of the pool.
-const WAIT_MAX: Duration = Duration::from_secs(10);
+pub(crate) const WAIT_MAX: Duration = Duration::from_secs(10);
 /// The time that the end of a store waits until its connections have said that they end. The server
 /// logs a broken connection otherwise.
 const END_MAX: Duration = Duration::from_millis(100);
@@ -51,9 +57,28 @@ pub(crate) struct Server {
     /// True if the last write that the server refused was refused as every write: its disk is full, or
     /// it only reads. A write of some size tells when that is over.
     pub(crate) has_refused: AtomicBool,
+    answers: LastAnswers,
+    pub(crate) pending: Arc<PendingCommits>,
     /// The newest change of each space that this process has committed.
     committed: Mutex<HashMap<String, i64>>,
     open: Arc<OpenConnections>,
+}
+
+/// When the server last did what it was asked.
+#[derive(Debug, Default)]
+struct LastAnswers {
+    any: Mutex<Option<Instant>>,
+    write: Mutex<Option<Instant>>,
+}
+
+/// Returns true if a time is less than a minute ago.
+fn is_recent(last: &Mutex<Option<Instant>>) -> bool {
+    let last = last.lock().unwrap_or_else(PoisonError::into_inner);
+    last.is_some_and(|last| last.elapsed() < RECENT_MAX)
+}
+
+fn note_now(last: &Mutex<Option<Instant>>) {
+    *last.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
 }
 
 /// The number of connections that the server has not heard the end of.
@@ -127,8 +152,9 @@ impl Server {
         let recycling = ManagerConfig {
             recycling_method: RecyclingMethod::Fast,
         };
+        let connections = options.connections_max.max(2);
         let pool = Pool::builder(Manager::from_connect(target.config, connector, recycling))
-            .max_size(options.connections_max.max(2))
+            .max_size(connections)
             .wait_timeout(Some(WAIT_MAX))
             .create_timeout(Some(WAIT_MAX))
             .runtime(Runtime::Tokio1)
@@ -137,11 +163,13 @@ impl Server {
         Ok(Server {
             runtime: Some(runtime),
             pool,
-            shared: Arc::new(SharedState::new(prefix, warnings, options.observer.clone())),
+            shared: Arc::new(SharedState::new(prefix, warnings, &options)),
             is_ready: AtomicBool::new(false),
             preparing: tokio::sync::Mutex::default(),
             options,
             has_refused: AtomicBool::new(false),
+            answers: LastAnswers::default(),
+            pending: Arc::new(PendingCommits::new(connections)),
             committed: Mutex::default(),
             open,
         })
@@ -256,14 +284,33 @@ impl Server {
             self.is_ready.store(false, Ordering::Release);
             return Ok(());
         }
-        retry.pause(failure).await
+        let comes_back = failure.is_away() && is_recent(&self.answers.any)
+            || failure.is_read_only() && is_recent(&self.answers.write);
+        retry.pause(failure, comes_back).await
     }
 
+    /// Notes that the server has written something.
+    pub(crate) fn note_written(&self) {
+        note_now(&self.answers.any);
+        note_now(&self.answers.write);
+    }
+
+    /// Runs work until it succeeds or there is no hope.
     pub(crate) async fn until_done<T>(&self, attempt: impl AsyncFn() -> Result<T>) -> Result<T> {
-        let mut retry = Retry::new();
+        self.until_done_or(Retry::new(), attempt).await
+    }
+
+    pub(crate) async fn until_done_or<T>(
+        &self,
+        mut retry: Retry,
+        attempt: impl AsyncFn() -> Result<T>,
+    ) -> Result<T> {
         loop {
             match attempt().await {
-                Ok(value) => return Ok(value),
+                Ok(value) => {
+                    note_now(&self.answers.any);
+                    return Ok(value);
+                }
                 Err(failure) => self.pause(&mut retry, failure).await?,
             }
         }
@@ -289,6 +336,7 @@ impl Drop for Server {
 /// Repeats work that the server ended or lost.
 pub(crate) struct Retry {
     since: Instant,
+    limit: Duration,
     attempts: u32,
     was_lost: bool,
     /// The number of times that the schema was looked at again.
@@ -297,20 +345,36 @@ pub(crate) struct Retry {
 
 impl Retry {
     pub(crate) fn new() -> Self {
+        Retry::since(Instant::now())
+    }
+
+    /// Repeats work that somebody has waited for since then.
+    pub(crate) fn since(since: Instant) -> Self {
         Retry {
-            since: Instant::now(),
+            since,
+            limit: RETRY_MAX,
             attempts: 0,
             was_lost: false,
             looks: 0,
         }
     }
 
-    /// Waits before the next attempt. Returns the failure if there shall be none.
-    async fn pause(&mut self, failure: Failure) -> Result<()> {
-        // A server that cannot be reached is waited for only if it was there a moment ago.
+    /// Repeats work only for a moment, because the question is how the server is now.
+    pub(crate) fn brief() -> Self {
+        Retry {
+            limit: BRIEF_MAX,
+            ..Retry::new()
+        }
+    }
+
+    /// Waits before the next attempt, if the failure passes or the server `comes_back`. Returns the
+    /// failure if there shall be none.
+    async fn pause(&mut self, failure: Failure, comes_back: bool) -> Result<()> {
+        // A server that was there a moment ago is waited for, whatever it says until it is back.
         let is_away = self.was_lost && matches!(failure, Failure::Unreachable(_));
         self.was_lost |= failure.is_lost();
-        if !(failure.is_transient() || is_away) || self.since.elapsed() > RETRY_MAX {
+        let passes = failure.is_transient() || is_away || comes_back;
+        if !passes || self.since.elapsed() > self.limit {
             return Err(failure);
         }
         self.attempts += 1;

@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::task::Poll;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use deadpool_postgres::Object;
 use futures_util::StreamExt;
@@ -15,8 +15,8 @@ use loci_index::records::StoredRecord;
 use tokio_postgres::types::Type;
 use tokio_postgres::{Row, RowStream};
 
-use crate::failure::Result;
-use crate::options::Observer;
+use crate::failure::{Result, unanswered};
+use crate::options::{Observer, Options};
 use crate::pooler;
 use crate::scope::Scope;
 use crate::value::{Value, read_record};
@@ -35,23 +35,22 @@ pub(crate) struct SharedState {
     pub(crate) trips: AtomicU64,
     /// The warnings so far.
     pub(crate) warnings: Arc<AtomicU64>,
+    /// The time that a write waits for its answer.
+    commit_timeout: Duration,
     pub(crate) observer: Option<Observer>,
 }
 
 impl SharedState {
     /// Returns what connections have in common before anything is known of the server.
-    pub(crate) fn new(
-        prefix: String,
-        warnings: Arc<AtomicU64>,
-        observer: Option<Observer>,
-    ) -> Self {
+    pub(crate) fn new(prefix: String, warnings: Arc<AtomicU64>, options: &Options) -> Self {
         SharedState {
             prefix,
             is_named: AtomicBool::new(false),
             is_walled: AtomicBool::new(false),
             trips: AtomicU64::new(0),
             warnings,
-            observer,
+            commit_timeout: options.commit_timeout,
+            observer: options.observer.clone(),
         }
     }
 
@@ -76,11 +75,14 @@ pub(crate) struct Session {
     /// The statement that declares the scope of its work.
     declaration: String,
     in_transaction: AtomicBool,
+    /// True if a statement has no answer yet and nobody waits for it.
+    is_unanswered: AtomicBool,
 }
 
 impl Drop for Session {
     fn drop(&mut self) {
-        if self.in_transaction.load(Ordering::Relaxed)
+        if (self.in_transaction.load(Ordering::Relaxed)
+            || self.is_unanswered.load(Ordering::Relaxed))
             && let Some(client) = self.client.take()
         {
             // The server rolls back when the connection closes.
@@ -120,6 +122,7 @@ impl Session {
             is_named,
             declaration: scope.declaration(),
             in_transaction: AtomicBool::new(false),
+            is_unanswered: AtomicBool::new(false),
         }
     }
 
@@ -192,7 +195,13 @@ impl Session {
 
     /// Runs a statement that writes and is a transaction by itself; returns its rows.
     pub(crate) async fn write(&self, sql: &str, values: &[Value]) -> Result<Vec<Row>> {
-        self.query_in("BEGIN READ WRITE", sql, values).await
+        let limit = self.shared.commit_timeout;
+        let written = self.query_in("BEGIN READ WRITE", sql, values);
+        if let Ok(rows) = tokio::time::timeout(limit, written).await {
+            return rows;
+        }
+        self.is_unanswered.store(true, Ordering::Relaxed);
+        Err(unanswered(limit))
     }
 
     async fn query_in(&self, begin: &str, sql: &str, values: &[Value]) -> Result<Vec<Row>> {
@@ -374,11 +383,25 @@ impl Session {
     /// Runs these statements and commits, in one round trip. Returns true if the commit is
     /// acknowledged without a warning.
     pub(crate) async fn commit(&self, statements: &[Statement]) -> Result<bool> {
+        self.commit_noting(statements, &OnceLock::new()).await
+    }
+
+    /// The same, and notes when the statements have run, so that only the commit is left.
+    pub(crate) async fn commit_noting(
+        &self,
+        statements: &[Statement],
+        run_at: &OnceLock<Instant>,
+    ) -> Result<bool> {
         self.shared.trips.fetch_add(1, Ordering::Relaxed);
         let warnings = self.shared.warnings.load(Ordering::SeqCst);
         let statements = self.prepare_all(statements).await?;
         let commit = self.client().batch_execute("COMMIT");
-        let (rows, committed) = join(self.run_all(&statements), commit).await;
+        let run = async {
+            let rows = self.run_all(&statements).await;
+            run_at.get_or_init(Instant::now);
+            rows
+        };
+        let (rows, committed) = join(run, commit).await;
         rows?;
         committed?;
         self.in_transaction.store(false, Ordering::Relaxed);

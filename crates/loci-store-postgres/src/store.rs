@@ -4,11 +4,12 @@ use std::ops::Range;
 use std::time::Duration;
 
 use loci_core::{
-    Batch, CandidateQuery, Candidates, FilingOrder, Filter, Location, LocationCount, Memory,
-    MemoryId, ModelId, Nearest, Page, Partition, Result, SoftDeleted, Space, StatusCount, Store,
-    StoreSize, Sweep, SweepClock, Timestamp, Touch, Vector, WipeCounts, Work, check_lease,
-    nearest_by_parts,
+    AccessIncrement, Batch, CandidateQuery, Candidates, FacetCounts, FilingOrder, Filter, Location,
+    LocationCount, Memory, MemoryId, ModelId, Nearest, Page, Partition, Result, SoftDeleted,
+    Sorting, Space, StatusCount, Store, StoreSize, Sweep, SweepClock, Timestamp, Vector,
+    WipeCounts, Work, check_lease, nearest_by_parts,
 };
+use loci_index::Index;
 use loci_index::codec::stored_space;
 
 use crate::group::Groups;
@@ -18,7 +19,7 @@ use crate::scope::Scope;
 use crate::server::Server;
 use crate::session::Session;
 use crate::transaction::Needs;
-use crate::{failure, jobs, memories, read, removal, vectors};
+use crate::{failure, jobs, memories, open_items, read, removal, vectors};
 
 mod records;
 
@@ -167,6 +168,35 @@ impl Store for PostgresStore {
         })
     }
 
+    fn list_sorted(&self, filter: &Filter, sorting: Sorting, page: Page) -> Result<Vec<Memory>> {
+        self.server.read(&filter.space, async |session| {
+            read::list_sorted(session, filter, sorting, page).await
+        })
+    }
+
+    fn facet_counts(&self, filter: &Filter) -> Result<FacetCounts> {
+        let count = |index: &Index| index.facet_counts(filter);
+        self.indexes.search(&self.server, &filter.space, count)
+    }
+
+    fn count_used(&self, filter: &Filter, since: Timestamp) -> Result<Vec<LocationCount>> {
+        self.server.read(&filter.space, async |session| {
+            read::count_used(session, filter, since).await
+        })
+    }
+
+    fn list_beyond(
+        &self,
+        filter: &Filter,
+        order: FilingOrder,
+        beyond: Option<u64>,
+        limit: usize,
+    ) -> Result<Vec<(u64, Memory)>> {
+        self.server.read(&filter.space, async |session| {
+            read::list_beyond(session, filter, order, beyond, limit).await
+        })
+    }
+
     fn count_by_location(&self, filter: &Filter) -> Result<Vec<LocationCount>> {
         self.server.read(&filter.space, async |session| {
             read::count_by_location(session, filter).await
@@ -185,7 +215,8 @@ impl Store for PostgresStore {
     }
 
     fn candidates(&self, query: &CandidateQuery<'_>) -> Result<Candidates> {
-        self.indexes.search(&self.server, query)
+        let find = |index: &Index| index.candidates(query);
+        self.indexes.search(&self.server, &query.filter.space, find)
     }
 
     fn nearest(
@@ -253,6 +284,16 @@ impl Store for PostgresStore {
                 })?;
                 self.partitions(spaces, after, limit, async |session, name| {
                     vectors::has_any(session, name, model).await
+                })
+            }
+            Work::Examine(rules) => {
+                let spaces = self.server.read(Scope::AllSpaces, async |session| {
+                    open_items::spaces_to_examine(session, rules).await
+                })?;
+                self.partitions(spaces, after, limit, async |session, name| {
+                    let space = stored_space(name)?;
+                    let next = open_items::to_examine(session, &space, rules, 1).await?;
+                    Ok(next.is_some())
                 })
             }
             Work::Sweep(sweep) => {
@@ -376,7 +417,7 @@ impl Store for PostgresStore {
         })
     }
 
-    fn touch(&self, touches: &[Touch]) -> Result<()> {
+    fn touch(&self, touches: &[AccessIncrement]) -> Result<()> {
         memories::touch(&self.server, touches)
     }
 

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use loci_core::Result;
 
 use crate::scope::Scope;
-use crate::server::Server;
+use crate::server::{Retry, Server};
 use crate::session::random;
 use crate::transaction::BEGIN;
 use crate::value::values;
@@ -19,7 +19,7 @@ impl Server {
     /// Checks whether writes are possible. A server that only reads refuses the beginning of a
     /// transaction that writes, which costs no write. That its disk is full shows only when a write
     /// needs room, so after the first one that was refused for that, this writes, too, until there is
-    /// room.
+    /// room. A server that is away is not waited for, because a load balancer asks whether it is there.
     ///
     /// # Errors
     /// `unavailable`, with the fault of the store.
@@ -32,7 +32,7 @@ impl Server {
                     Err(failure) => Err(session.give_up(failure).await),
                 }
             };
-            return Ok(self.block_on(self.until_done(begin))?);
+            return Ok(self.block_on(self.until_done_or(Retry::brief(), begin))?);
         }
         self.write_and_remove(BYTES_OF_ROOM)?;
         self.has_refused.store(false, Ordering::Relaxed);

@@ -1,12 +1,14 @@
 //! Runs transactions until they are known to be committed or refused.
 
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, OnceLock};
+use std::time::Instant;
 
 use loci_core::{Error, Space};
 
-use crate::failure::{Failure, Result};
+use crate::failure::{Failure, Result, unanswered};
 use crate::scope::Scope;
-use crate::server::{Retry, Server};
+use crate::server::{Retry, Server, WAIT_MAX};
 use crate::session::Session;
 use crate::transaction::{BEGIN, Commit, Needs, Transaction, create_space_statement};
 use crate::value::values;
@@ -21,7 +23,19 @@ impl Server {
         needs: &Needs,
         work: impl AsyncFn(&mut Transaction<'_>) -> Result<T>,
     ) -> Result<T> {
-        self.block_on(self.write_async(space.into(), needs, work))
+        self.write_since(Instant::now(), space, needs, work)
+    }
+
+    /// The same for callers of whom the first has waited since then: the server is waited for as long as
+    /// that one may wait.
+    pub(crate) fn write_since<T>(
+        &self,
+        since: Instant,
+        space: &Space,
+        needs: &Needs,
+        work: impl AsyncFn(&mut Transaction<'_>) -> Result<T>,
+    ) -> Result<T> {
+        self.block_on(self.write_async(Retry::since(since), space.into(), needs, work))
     }
 
     /// Runs a transaction on what belongs to the whole store.
@@ -29,19 +43,22 @@ impl Server {
         &self,
         work: impl AsyncFn(&mut Transaction<'_>) -> Result<T>,
     ) -> Result<T> {
-        self.block_on(self.write_async(Scope::Store, &Needs::default(), work))
+        self.block_on(self.write_async(Retry::new(), Scope::Store, &Needs::default(), work))
     }
 
     async fn write_async<T>(
         &self,
+        mut retry: Retry,
         scope: Scope<'_>,
         needs: &Needs,
         work: impl AsyncFn(&mut Transaction<'_>) -> Result<T>,
     ) -> Result<T> {
-        let mut retry = Retry::new();
         loop {
             match self.attempt(scope, needs, &work).await {
-                Ok(value) => return Ok(value),
+                Ok(value) => {
+                    self.note_written();
+                    return Ok(value);
+                }
                 Err(Attempt::Failed(failure)) => {
                     if failure.refuses_writes() {
                         self.has_refused.store(true, Ordering::Relaxed);
@@ -66,7 +83,9 @@ impl Server {
         needs: &Needs,
         work: &impl AsyncFn(&mut Transaction<'_>) -> Result<T>,
     ) -> Result<T, Attempt<T>> {
-        let (session, name) = (self.session(scope).await?, scope.name());
+        let name = scope.name();
+        let permit = self.pending.admit(name, WAIT_MAX).await?;
+        let session = self.session(scope).await?;
         let mut transaction = match Transaction::begin(&session, name, needs).await {
             Ok(transaction) => transaction,
             Err(failure) => return Err(session.give_up(failure).await.into()),
@@ -80,7 +99,40 @@ impl Server {
             return Ok(value);
         }
         let (commit, statements) = transaction.finish();
-        match session.commit(&statements).await {
+        let run_at = Arc::new(OnceLock::new());
+        let mut committing = Box::pin({
+            let run_at = Arc::clone(&run_at);
+            async move {
+                let outcome = session.commit_noting(&statements, &run_at).await;
+                (session, outcome)
+            }
+        });
+        // Only the commit is limited: large changes take their time before.
+        let limit = self.options().commit_timeout;
+        let left = || {
+            run_at
+                .get()
+                .map_or(limit, |at: &Instant| limit.saturating_sub(at.elapsed()))
+        };
+        let mut answer = None;
+        while answer.is_none() && !left().is_zero() {
+            answer = tokio::time::timeout(left(), &mut committing).await.ok();
+        }
+        let Some((session, outcome)) = answer else {
+            let pending = self.pending.note(name, permit);
+            tokio::spawn(async move {
+                let (_session, outcome) = committing.await;
+                match outcome {
+                    Ok(_) => tracing::info!("PostgreSQL has confirmed a write that was given up"),
+                    Err(failure) => {
+                        tracing::warn!(error = %Error::from(failure), "a write that was given up failed");
+                    }
+                }
+                drop(pending);
+            });
+            return Err(unanswered(limit).into());
+        };
+        match outcome {
             Ok(true) => {
                 self.note_committed(name, commit.newest_change);
                 Ok(value)
@@ -142,10 +194,12 @@ impl Server {
             "UPDATE @space SET version = version WHERE space = $1".to_owned(),
             values![name],
         );
-        if session.commit(&[touch]).await? {
-            Ok(true)
-        } else {
-            Err(unconfirmed())
+        let limit = self.options().commit_timeout;
+        match tokio::time::timeout(limit, session.commit(&[touch])).await {
+            Ok(Ok(true)) => Ok(true),
+            Ok(Ok(false)) => Err(unconfirmed()),
+            Ok(Err(failure)) => Err(failure),
+            Err(_) => Err(unanswered(limit)),
         }
     }
 }
@@ -160,9 +214,10 @@ fn unconfirmed() -> Failure {
 }
 
 impl Session {
-    /// Rolls back after a failure, and returns it.
+    /// Rolls back after a failure, and returns it. The connection is dropped with the session where it
+    /// leads to no server that takes writes: another one may lead to the primary.
     pub(crate) async fn give_up(&self, failure: Failure) -> Failure {
-        if !failure.is_lost() {
+        if !failure.is_lost() && !failure.is_read_only() {
             // A connection that cannot even do that is dropped with the session.
             let _ = self.roll_back().await;
         }

@@ -9,7 +9,7 @@ use crate::store::SqliteStore;
 
 impl Maintenance for SqliteStore {
     fn is_read_only(&self) -> bool {
-        self.is_as_it_is()
+        self.is_opened_read_only()
     }
 
     /// Checks each part as of a moment of its own, because several connections read the parts at

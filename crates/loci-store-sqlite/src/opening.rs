@@ -1,6 +1,5 @@
 //! Opening a store: its folder and files, its schema and versions, its locks and copies.
 
-pub(crate) mod as_it_is;
 pub(crate) mod backup;
 pub(crate) mod copies;
 pub(crate) mod files;
@@ -12,6 +11,7 @@ pub(crate) mod open_database;
 pub(crate) mod open_error;
 pub(crate) mod presence;
 pub(crate) mod read_only;
+pub(crate) mod read_only_files;
 pub(crate) mod reanalysis;
 pub(crate) mod schema;
 pub(crate) mod versions;

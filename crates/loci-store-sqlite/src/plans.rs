@@ -10,8 +10,8 @@ use crate::integrity::checksum;
 use crate::opening::schema;
 use crate::statements::filter_sql::Conditions;
 use crate::statements::{
-    answers, audit, counts, facts, idempotent_replies, jobs, note_files, read, remove,
-    source_files, tombstones, versions, wipes,
+    answers, audit, counts, daily, facts, filed, idempotent_replies, jobs, note_files, read,
+    remove, source_files, tombstones, versions, wipes,
 };
 
 fn fresh() -> Connection {
@@ -50,7 +50,7 @@ fn of_places() -> [Filter; 2] {
     };
     let of_ann = Filter {
         reader: strict,
-        origin,
+        origins: origin.into_iter().collect(),
         tiers: vec![Tier::LongTerm, Tier::Unlisted],
         collections: CollectionFilter::Only("project".to_owned()),
         superseded: Superseded::Hide,
@@ -73,6 +73,7 @@ fn what_is_done_for_one_user_or_one_moment_reads_no_whole_table() {
         deleted_until: moment,
         audited_before: moment,
         wiped_before: moment,
+        counted_before: 0,
     };
     let narrow = Filter {
         tags: vec!["a".to_owned()],
@@ -113,8 +114,13 @@ fn what_is_done_for_one_user_or_one_moment_reads_no_whole_table() {
         facts::TO_COME.to_owned(),
         facts::SAME.to_owned(),
         facts::DISOWNED.to_owned(),
+        facts::UNUSED.to_owned(),
+        facts::with_id(),
         source_files::of_collection_sql(),
         source_files::pending_sql(),
+        daily::WIPED.to_owned(),
+        daily::select(true),
+        daily::select(false),
         tombstones::NEXT_SALT.to_owned(),
         tombstones::EVICT.to_owned(),
         tombstones::of_text_sql(),
@@ -428,13 +434,19 @@ fn a_page_in_the_order_of_filing_is_found_in_the_order_of_an_index() {
     for (filter, index) in rows {
         for order in [FilingOrder::FirstFirst, FilingOrder::LastFirst] {
             for reader in [filter.reader.clone(), Reader::everything()] {
-                let steps = plan(&{
-                    let f = Filter {
-                        reader,
-                        ..filter.clone()
-                    };
-                    read::filed_sql(&f, &Conditions::of(&f), order)
-                });
+                let f = Filter {
+                    reader,
+                    ..filter.clone()
+                };
+                let conditions = Conditions::of(&f);
+                // What goes on from a number finds it in the index, and skips nothing.
+                let steps = plan(&filed::filed_beyond_sql(&f, &conditions, order));
+                assert_eq!(steps[0], "CO-ROUTINE page");
+                assert!(steps[1].starts_with("SEARCH m USING"), "{steps:?}");
+                let page = steps.iter().position(|step| step == "SCAN page").unwrap();
+                let sorts = |step: &String| step.contains("TEMP B-TREE");
+                assert!(!steps[..page].iter().any(sorts), "{steps:?}");
+                let steps = plan(&filed::filed_sql(&f, &conditions, order));
                 assert_eq!(
                     steps[..2],
                     [
@@ -470,7 +482,7 @@ fn what_is_in_a_thread_is_found_by_it() {
         for sql in [
             read::list_sql(&filter, &conditions),
             read::revisions_sql(&filter, &conditions),
-            read::filed_sql(&filter, &conditions, FilingOrder::FirstFirst),
+            filed::filed_sql(&filter, &conditions, FilingOrder::FirstFirst),
             counts::by_location_sql(&counts::recounted_rows_sql(&filter, &conditions)),
         ] {
             let steps = plan(&sql);

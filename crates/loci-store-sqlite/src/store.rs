@@ -7,10 +7,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use loci_core::{
-    Batch, CandidateQuery, Candidates, Error, FilingOrder, Filter, Location, LocationCount, Memory,
-    MemoryId, ModelId, Page, Partition, Result, SoftDeleted, Space, StatusCount, Store, StoreFault,
-    StoreSize, Sweep, SweepClock, Timestamp, Touch, Vector, WipeCounts, Work, check_lease,
-    check_texts,
+    AccessIncrement, Batch, CandidateQuery, Candidates, Error, FacetCounts, FilingOrder, Filter,
+    Location, LocationCount, Memory, MemoryId, ModelId, Page, Partition, Result, SoftDeleted,
+    Sorting, Space, StatusCount, Store, StoreFault, StoreSize, Sweep, SweepClock, Timestamp,
+    Vector, WipeCounts, Work, check_lease, check_texts,
 };
 use rusqlite::Connection;
 
@@ -21,7 +21,9 @@ use crate::opening::open::Options;
 use crate::opening::open_database::OpenDatabase;
 use crate::opening::open_error::{DATABASE, OpenError};
 use crate::opening::{identity, read_only};
-use crate::statements::{batch, counts, jobs, read, remove, soft_deleted, tombstones, write};
+use crate::statements::{
+    batch, counts, filed, jobs, open_items, read, remove, soft_deleted, sorted, tombstones, write,
+};
 
 /// The shortest pause between two rounds of background work, so that other processes can write.
 const BACKGROUND_PAUSE_MIN: Duration = Duration::from_millis(10);
@@ -100,14 +102,14 @@ impl SqliteStore {
     /// The folder of the copy that is read instead, if there is one. It goes with the store.
     pub fn copy(&self) -> Option<PathBuf> {
         let opened = self.current()?;
-        let copy = opened.as_it_is.as_ref()?.copy.as_ref()?;
+        let copy = opened.read_only.as_ref()?.copy.as_ref()?;
         Some(copy.path().to_owned())
     }
 
     /// Returns whether the store is read as it is, and every write fails.
-    pub(crate) fn is_as_it_is(&self) -> bool {
+    pub(crate) fn is_opened_read_only(&self) -> bool {
         self.current()
-            .is_some_and(|opened| opened.as_it_is.is_some())
+            .is_some_and(|opened| opened.read_only.is_some())
     }
 
     fn current(&self) -> Option<Arc<OpenDatabase>> {
@@ -132,7 +134,7 @@ impl SqliteStore {
     pub(crate) fn opened_to_write(&self) -> Result<Arc<OpenDatabase>> {
         self.look_for_room(Duration::ZERO);
         let opened = self.opened()?;
-        let is_on_full_disk = opened.as_it_is.is_some() && self.room_looked_at().is_some();
+        let is_on_full_disk = opened.read_only.is_some() && self.room_looked_at().is_some();
         if is_on_full_disk {
             return Err(Error::disk_full());
         }
@@ -203,7 +205,7 @@ impl SqliteStore {
     /// Returns whether what is open is of no use for writing, and the same store is there, and
     /// nothing would be cut off.
     fn can_replace(&self, opened: &mut Arc<OpenDatabase>) -> bool {
-        opened.as_it_is.is_none()
+        opened.read_only.is_none()
             && opened.database.files.check().is_err()
             && self.is_there()
             && Arc::get_mut(opened).is_some()
@@ -292,7 +294,30 @@ impl Store for SqliteStore {
         order: FilingOrder,
         page: Page,
     ) -> Result<Vec<Memory>> {
-        self.read(|connection| read::filed(connection, filter, order, page))
+        self.read(|connection| filed::filed(connection, filter, order, page))
+    }
+
+    fn list_beyond(
+        &self,
+        filter: &Filter,
+        order: FilingOrder,
+        beyond: Option<u64>,
+        limit: usize,
+    ) -> Result<Vec<(u64, Memory)>> {
+        self.read(|connection| filed::filed_beyond(connection, filter, order, beyond, limit))
+    }
+
+    fn list_sorted(&self, filter: &Filter, sorting: Sorting, page: Page) -> Result<Vec<Memory>> {
+        self.read(|connection| sorted::sorted(connection, filter, sorting, page))
+    }
+
+    fn facet_counts(&self, filter: &Filter) -> Result<FacetCounts> {
+        let opened = self.opened()?;
+        opened.unless_changed(opened.cache.search(|index| index.facet_counts(filter)))
+    }
+
+    fn count_used(&self, filter: &Filter, since: Timestamp) -> Result<Vec<LocationCount>> {
+        self.read(|connection| counts::count_used(connection, filter, since))
     }
 
     fn count_by_location(&self, filter: &Filter) -> Result<Vec<LocationCount>> {
@@ -362,6 +387,7 @@ impl Store for SqliteStore {
             Work::Embed(model) => Ok(read::pending_embeddings(connection, model, 1)? > 0),
             Work::Retire(model) => read::has_vectors(connection, model),
             Work::Sweep(sweep) => remove::needs_sweep(connection, sweep),
+            Work::Examine(rules) => open_items::needs_examination(connection, rules),
         })?;
         Ok(Vec::from_iter(
             (has_work && limit > 0).then_some(Partition::Whole),
@@ -453,7 +479,7 @@ impl Store for SqliteStore {
         self.read(|connection| read::accesses(connection, space, ids))
     }
 
-    fn touch(&self, touches: &[Touch]) -> Result<()> {
+    fn touch(&self, touches: &[AccessIncrement]) -> Result<()> {
         let touches = touches.to_vec();
         self.write(move |connection| write::touch(connection, &touches))
     }
@@ -539,7 +565,7 @@ impl Store for SqliteStore {
     fn check_writable(&self) -> Result<()> {
         let opened = self.opened_to_write()?;
         opened.database.files.check()?;
-        let fault = match opened.as_it_is {
+        let fault = match opened.read_only {
             Some(_) => Some(StoreFault::ReadOnly),
             None => write_fault(&self.folder),
         };

@@ -94,7 +94,7 @@ const OF_VECTOR: &str =
 const _: () = assert!(POSITION_BITS == 20);
 
 /// Every table of the schema, except the tables of SQLite and of the migrations.
-pub(crate) const TABLES: [Table; 31] = [
+pub(crate) const TABLES: [Table; 34] = [
     Table::new("memory", "memory", "memories")
         .filed("id")
         .archived("memory_by_id"),
@@ -132,6 +132,7 @@ pub(crate) const TABLES: [Table; 31] = [
         "records of audit entries",
     )
     .filed("entry"),
+    Table::new("daily", "daily count", "daily counts").filed("day"),
     Table::new("wipe", "note of a wipe", "notes of wipes").filed("owner"),
     Table::new(
         "analysis",
@@ -195,6 +196,12 @@ pub(crate) const TABLES: [Table; 31] = [
     .counted(),
     Table::new("change", "change", "changes"),
     Table::new("lease", "lease", "leases"),
+    Table::new("open_item", "open item", "open items"),
+    Table::new(
+        "examined",
+        "place of the examination",
+        "places of the examination",
+    ),
 ];
 
 /// The table of that name, if it is one of the store's.

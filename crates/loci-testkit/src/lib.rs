@@ -25,6 +25,7 @@ mod naive_archive;
 mod naive_graph;
 mod naive_jobs;
 mod naive_notes;
+mod naive_open_items;
 mod naive_search;
 mod naive_sources;
 mod naive_store;

@@ -142,6 +142,36 @@ impl State {
         Ok(())
     }
 
+    pub(crate) fn delete_facts(
+        &mut self,
+        space: &Space,
+        facts: &[(String, Option<Period>)],
+    ) -> Result<()> {
+        for (id, before) in facts {
+            let key = (space.clone(), id.clone());
+            let fact = self.graph.facts.get(&key);
+            if fact.is_none_or(|fact| fact.valid_to != *before) {
+                return Err(conflict(format!(
+                    "fact `{id}` is not there or changed; read it again and retry"
+                )));
+            }
+            self.graph.facts.remove(&key);
+            self.graph.filed.retain(|filed| *filed != key);
+        }
+        let left: Vec<[String; 3]> = self
+            .graph
+            .facts(space)
+            .map(|fact| triple(fact).map(str::to_owned))
+            .collect();
+        self.graph.things.retain(|(of, key), _| {
+            of != space || left.iter().any(|it| it[0] == *key || it[2] == *key)
+        });
+        self.graph
+            .relations
+            .retain(|(of, key), _| of != space || left.iter().any(|it| it[1] == *key));
+        Ok(())
+    }
+
     pub(crate) fn put_tunnel(
         &mut self,
         space: &Space,
@@ -217,6 +247,13 @@ impl FactStore for NaiveStore {
             .take(query.limit)
             .map(|fact| graph.shown(fact))
             .collect())
+    }
+
+    fn facts_with_ids(&self, space: &Space, ids: &[String]) -> Result<Vec<Fact>> {
+        let graph = &self.state().graph;
+        let with_id = |id: &String| graph.facts.get(&(space.clone(), id.clone()));
+        let found = ids.iter().filter_map(with_id);
+        Ok(found.map(|fact| graph.shown(fact)).collect())
     }
 
     fn fact_counts(&self, space: &Space, now: Timestamp) -> Result<FactCounts> {

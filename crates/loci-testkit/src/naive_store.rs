@@ -7,12 +7,13 @@ use std::time::Duration;
 
 use loci_core::limits::VERSIONS_MAX;
 use loci_core::{
-    Access, AuditEntry, Batch, CacheEntry, CandidateQuery, Candidates, Change, Condition, Decision,
-    Error, ErrorCode, Expect, FilingOrder, Filter, IdempotentReply, Location, LocationCount,
-    Memory, MemoryId, ModelId, NoteFile, Page, Partition, Passage, Result, SoftDeleted, SourceFile,
-    Space, StatusCount, Store, StoreSize, Superseded, Sweep, SweepClock, Tier, Timestamp, Token,
-    Tombstone, Touch, Vector, Version, VersionStore, WipeCounts, Work, check_lease, check_texts,
-    is_pseudonym, lease_end_max,
+    Access, AccessIncrement, AuditEntry, Batch, CacheEntry, CandidateQuery, Candidates, Change,
+    Condition, DailyCount, Decision, Error, ErrorCode, Expect, FacetCounts, FilingOrder, Filter,
+    IdempotentReply, Location, LocationCount, Memory, MemoryId, ModelId, NoteFile, OpenItem, Page,
+    Partition, Passage, Result, SoftDeleted, SortKey, Sorting, SourceFile, Space, StatusCount,
+    Store, StoreSize, Superseded, Sweep, SweepClock, Tier, Timestamp, Token, Tombstone, Vector,
+    Version, VersionStore, WipeCounts, Work, check_lease, check_texts, day_of, is_pseudonym,
+    lease_end_max, start_of_day,
 };
 
 use crate::naive_graph::Graph;
@@ -20,7 +21,7 @@ use crate::naive_jobs::NaiveJob;
 use crate::naive_search;
 use crate::naive_sources::{SettingKey, SourceKey};
 use crate::naive_tombstones::TombstoneKey;
-use crate::naive_users::{AnswerKey, Wipe, is_withdrawn};
+use crate::naive_users::{AnswerKey, CountKey, Wipe, is_withdrawn};
 
 /// A store in maps that computes each answer from scratch in the most obvious way.
 #[derive(Debug)]
@@ -53,6 +54,11 @@ pub(crate) struct State {
     pub(crate) source_files: BTreeMap<SourceKey, SourceFile>,
     pub(crate) tombstones: BTreeMap<TombstoneKey, Tombstone>,
     pub(crate) audit: BTreeMap<u64, AuditEntry>,
+    pub(crate) daily: BTreeMap<CountKey, DailyCount>,
+    /// By space and key.
+    pub(crate) open_items: BTreeMap<(Space, String), OpenItem>,
+    /// The rules by which each memory was examined, and as what.
+    pub(crate) examined: BTreeMap<Key, (u32, Record)>,
     pub(crate) last_audit_number: u64,
     /// The last wipe of each space, owner and, if it was of only one, tool set.
     pub(crate) wipes: BTreeMap<(Space, String, Option<String>), Wipe>,
@@ -62,7 +68,7 @@ pub(crate) struct State {
     pub(crate) version: u64,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Record {
     pub(crate) memory: Memory,
     /// Without their vectors.
@@ -72,6 +78,30 @@ pub(crate) struct Record {
     pub(crate) deleted_at: Option<Timestamp>,
     /// Its number in the order of insertion.
     pub(crate) filing: u64,
+}
+
+/// Returns the number of memories by place and kind.
+fn by_location(records: &[&Record]) -> Vec<LocationCount> {
+    let mut counts = BTreeMap::new();
+    for record in records {
+        let Memory {
+            location: place,
+            kind,
+            ..
+        } = record.memory.clone();
+        *counts
+            .entry((place.collection, place.section, kind))
+            .or_insert(0) += 1;
+    }
+    let counts = counts.into_iter();
+    counts
+        .map(|((collection, section, kind), memories)| LocationCount {
+            collection,
+            section,
+            kind,
+            memories,
+        })
+        .collect()
 }
 
 impl State {
@@ -228,6 +258,7 @@ impl State {
                 before,
                 valid_to,
             } => self.end_fact(space, id, *before, *valid_to),
+            Change::DeleteFacts { facts } => self.delete_facts(space, facts),
             Change::PutTunnel { tunnel, expect } => {
                 self.put_tunnel(space, tunnel, expect.as_deref())
             }
@@ -394,6 +425,8 @@ impl State {
         self.jobs.remove(key);
         self.versions.remove(key);
         self.graph.forget_memory(&key.0, &key.1);
+        self.examined.remove(key);
+        self.close_items(key);
         self.end_answers(key, None);
     }
 
@@ -433,6 +466,8 @@ impl State {
             }
         }
         for key in &hidden {
+            self.examined.remove(key);
+            self.close_items(key);
             self.end_answers(key, None);
         }
         self.version += u64::from(!chosen.is_empty());
@@ -489,11 +524,17 @@ impl State {
         let wiped = wiped.filter(|((space, ..), _)| partition.contains(space));
         let wiped = wiped.map(|(key, wipe)| (wipe.at, key));
         let wiped = earliest(&mut left, wiped.filter(|(at, _)| *at < sweep.wiped_before));
+        let counted = self.daily.keys();
+        let counted = counted
+            .filter(|(space, day, _)| partition.contains(space) && *day < sweep.counted_before);
+        let counted = counted.map(|key| (start_of_day(key.1), key));
+        let counted = earliest(&mut left, counted);
         self.cache.retain(|key, _| !cached.contains(key));
         self.decisions.retain(|key, _| !decided.contains(key));
         self.answers.retain(|key, _| !answered.contains(key));
         self.audit.retain(|number, _| !audited.contains(number));
         self.wipes.retain(|key, _| !wiped.contains(key));
+        self.daily.retain(|key, _| !counted.contains(key));
         self.version += u64::from(!memories.is_empty());
         limit - left
     }
@@ -736,28 +777,85 @@ impl Store for NaiveStore {
         Ok(state.page(admitted, filter, page))
     }
 
+    fn list_sorted(&self, filter: &Filter, sorting: Sorting, page: Page) -> Result<Vec<Memory>> {
+        let state = self.state();
+        let mut admitted = state.admitted(filter);
+        admitted.sort_by_key(|record| Reverse(record.filing));
+        admitted.sort_by(|left, right| {
+            let (left, right) = (&left.memory, &right.memory);
+            let order = match sorting.key {
+                SortKey::Uses => left.access.count.cmp(&right.access.count),
+                SortKey::LastUse => left.access.last.cmp(&right.access.last),
+                SortKey::Size => left.content.len().cmp(&right.content.len()),
+                SortKey::Kind => left.kind.cmp(&right.kind),
+                SortKey::Origin => left.origin.cmp(&right.origin),
+                SortKey::Update => left.updated_at.cmp(&right.updated_at),
+            };
+            if sorting.is_descending {
+                order.reverse()
+            } else {
+                order
+            }
+        });
+        Ok(state.page(admitted, filter, page))
+    }
+
+    fn facet_counts(&self, filter: &Filter) -> Result<FacetCounts> {
+        let state = self.state();
+        let mut counts = FacetCounts::default();
+        for record in state.admitted(filter) {
+            let memory = record.memory.clone();
+            let place = memory.location;
+            counts.memories += 1;
+            *counts.collections.entry(place.collection).or_default() += 1;
+            *counts.sections.entry(place.section).or_default() += 1;
+            *counts.kinds.entry(memory.kind).or_default() += 1;
+            *counts.owners.entry(memory.owner).or_default() += 1;
+            *counts.origins.entry(memory.origin).or_default() += 1;
+            *counts.days.entry(day_of(memory.created_at)).or_default() += 1;
+            for tag in memory.tags {
+                *counts.tags.entry(tag).or_default() += 1;
+            }
+        }
+        Ok(counts)
+    }
+
+    fn list_beyond(
+        &self,
+        filter: &Filter,
+        order: FilingOrder,
+        beyond: Option<u64>,
+        limit: usize,
+    ) -> Result<Vec<(u64, Memory)>> {
+        let state = self.state();
+        let mut admitted = state.admitted(filter);
+        admitted.sort_by_key(|record| record.filing);
+        if order == FilingOrder::LastFirst {
+            admitted.reverse();
+        }
+        admitted.retain(|record| match (beyond, order) {
+            (None, _) => true,
+            (Some(beyond), FilingOrder::FirstFirst) => record.filing > beyond,
+            (Some(beyond), FilingOrder::LastFirst) => record.filing < beyond,
+        });
+        let numbers: Vec<u64> = admitted.iter().map(|record| record.filing).collect();
+        let page = Page { offset: 0, limit };
+        Ok(numbers
+            .into_iter()
+            .zip(state.page(admitted, filter, page))
+            .collect())
+    }
+
     fn count_by_location(&self, filter: &Filter) -> Result<Vec<LocationCount>> {
         let state = self.state();
-        let mut counts = BTreeMap::new();
-        for record in state.admitted(filter) {
-            let Memory {
-                location: place,
-                kind,
-                ..
-            } = record.memory.clone();
-            *counts
-                .entry((place.collection, place.section, kind))
-                .or_insert(0) += 1;
-        }
-        Ok(counts
-            .into_iter()
-            .map(|((collection, section, kind), memories)| LocationCount {
-                collection,
-                section,
-                kind,
-                memories,
-            })
-            .collect())
+        Ok(by_location(&state.admitted(filter)))
+    }
+
+    fn count_used(&self, filter: &Filter, since: Timestamp) -> Result<Vec<LocationCount>> {
+        let state = self.state();
+        let mut admitted = state.admitted(filter);
+        admitted.retain(|record| record.memory.access.last.is_some_and(|last| last >= since));
+        Ok(by_location(&admitted))
     }
 
     fn count_uncached(&self, filter: &Filter) -> Result<Vec<LocationCount>> {
@@ -824,6 +922,7 @@ impl Store for NaiveStore {
             }
             Work::Retire(model) => state.clone().retire_model(partition, model, 1) > 0,
             Work::Sweep(sweep) => state.clone().sweep(partition, sweep, 1) > 0,
+            Work::Examine(rules) => !state.unexamined(partition, rules).is_empty(),
         });
         let (first, last): (Vec<Partition>, Vec<Partition>) = partitions
             .into_iter()
@@ -951,7 +1050,7 @@ impl Store for NaiveStore {
         Ok(ids.iter().map(count).collect())
     }
 
-    fn touch(&self, touches: &[Touch]) -> Result<()> {
+    fn touch(&self, touches: &[AccessIncrement]) -> Result<()> {
         let mut state = self.state();
         for touch in touches {
             if let Some(record) = state

@@ -6,9 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use loci_core::limits::{KEYED_ANSWERS_BYTES_MAX, KEYED_ANSWERS_MAX};
 use loci_core::{
-    AuditEntry, AuditQuery, AuditStore, CacheEntry, CacheStore, Decision, DecisionStore, Error,
-    IdempotencyStore, IdempotentReply, Memory, MemoryId, QueryVector, Result, Space, StatusCount,
-    Tier, Timestamp, Token, TokenHash, TokenStore, Visibility, WipeCounts,
+    AuditEntry, AuditQuery, AuditStore, CacheEntry, CacheStore, DailyCount, DailyQuery, Decision,
+    DecisionStore, Error, IdempotencyStore, IdempotentReply, Memory, MemoryId, QueryVector, Result,
+    Space, StatusCount, Tier, Timestamp, Token, TokenHash, TokenStore, Visibility, WipeCounts,
+    check_texts,
 };
 
 use crate::NaiveStore;
@@ -17,6 +18,9 @@ use crate::naive_store::{Key, State, conflict, of_batch};
 
 /// Space, owner, operation and key of a reply.
 pub(crate) type AnswerKey = (Space, Option<String>, String, String);
+
+/// Space, day and names of a count of calls.
+pub(crate) type CountKey = (Space, i64, [String; 5]);
 
 /// The record of a wipe of a user's data.
 #[derive(Debug, Clone, Copy)]
@@ -109,6 +113,20 @@ impl State {
         made.map(|memory| memory.id.clone()).collect()
     }
 
+    /// Adds a call to the counts of its day.
+    fn count(&mut self, entry: &AuditEntry) {
+        let count = DailyCount::of(entry);
+        let key = (
+            entry.space.clone(),
+            count.day,
+            count.key().map(str::to_owned),
+        );
+        match self.daily.get_mut(&key) {
+            Some(sum) => sum.add(&count),
+            None => drop(self.daily.insert(key, count)),
+        }
+    }
+
     pub(crate) fn wipe(
         &mut self,
         space: &Space,
@@ -163,6 +181,9 @@ impl State {
             entry.space == *space && origin.is_none_or(|origin| entry.dialect == origin)
         };
         let audit_entries = self.wipe_calls(space, owner, origin, pseudonym);
+        self.daily.retain(|(of, _, [user, via, ..]), _| {
+            of != space || user != owner || origin.is_some_and(|origin| via != origin)
+        });
         for entry in self.audit.values_mut().filter(|entry| is_meant(entry)) {
             entry.caller.take_if(|caller| caller == owner);
         }
@@ -473,6 +494,7 @@ impl AuditStore for NaiveStore {
                 state.last_audit_number += 1;
                 let number = state.last_audit_number;
                 state.audit.insert(number, entry.clone());
+                state.count(entry);
             }
         }
         Ok(())
@@ -516,17 +538,28 @@ impl AuditStore for NaiveStore {
             .collect();
         Ok(spaces.into_iter().collect())
     }
+
+    fn daily(&self, query: &DailyQuery) -> Result<Vec<DailyCount>> {
+        let state = self.state();
+        let is_asked = |(space, day, key): &CountKey| {
+            *space == query.space
+                && (query.from..=query.until).contains(day)
+                && query.user.as_ref().is_none_or(|user| key[0] == *user)
+        };
+        let counts = state.daily.iter().filter(|(key, _)| is_asked(key));
+        Ok(counts.map(|(_, count)| count.clone()).collect())
+    }
 }
 
 impl TokenStore for NaiveStore {
     fn add_token(&self, token: &Token) -> Result<()> {
         token.check()?;
         let mut state = self.state();
-        if state
-            .tokens
-            .iter()
-            .any(|other| other.id == token.id || other.hash == token.hash)
-        {
+        if state.tokens.iter().any(|other| {
+            let is_same_family =
+                family_of(other).is_some_and(|family| Some(family) == family_of(token));
+            other.id == token.id || other.hash == token.hash || is_same_family
+        }) {
             let message = format!(
                 "a token named `{}`, or with the same secret, exists; choose another",
                 token.id
@@ -556,13 +589,84 @@ impl TokenStore for NaiveStore {
             .cloned())
     }
 
+    fn token_by_family(&self, family: &TokenHash) -> Result<Option<Token>> {
+        let state = self.state();
+        let mut tokens = state.tokens.iter();
+        Ok(tokens
+            .find(|token| family_of(token) == Some(*family))
+            .cloned())
+    }
+
+    fn renew_token(&self, secret: &TokenHash, renewed: &Token) -> Result<bool> {
+        let Some(grant) = &renewed.grant else {
+            return Ok(false);
+        };
+        renewed.check()?;
+        let mut state = self.state();
+        let is_taken = state
+            .tokens
+            .iter()
+            .any(|token| token.hash == renewed.hash && token.id != renewed.id);
+        let found = state.tokens.iter_mut().find(|token| {
+            let now = token.grant.as_ref().map(|grant| grant.secret);
+            token.id == renewed.id && now == Some(*secret) && token.revoked_at.is_none()
+        });
+        let Some(token) = found else {
+            return Ok(false);
+        };
+        if is_taken {
+            return Err(conflict(
+                "a token with the same secret exists; make another".to_owned(),
+            ));
+        }
+        token.hash = renewed.hash;
+        token.expires_at = renewed.expires_at;
+        if let Some(kept) = &mut token.grant {
+            kept.secret = grant.secret;
+            kept.renewable_until = grant.renewable_until;
+            kept.code.clone_from(&grant.code);
+        }
+        Ok(true)
+    }
+
+    fn remove_ended_grants(&self, before: Timestamp) -> Result<u64> {
+        let tokens = &mut self.state().tokens;
+        let count = tokens.len();
+        tokens.retain(|token| {
+            let grant = token.grant.as_ref();
+            grant.is_none_or(|grant| grant.renewable_until >= before)
+        });
+        Ok((count - tokens.len()) as u64)
+    }
+
     fn revoke_token(&self, id: &str, now: Timestamp) -> Result<()> {
         let mut state = self.state();
-        let token = state.tokens.iter_mut().find(|token| token.id == id);
-        let token = token.ok_or_else(|| {
-            Error::not_found(format!("there is no token named `{id}`; list the tokens"))
-        })?;
-        token.revoked_at.get_or_insert(now);
-        Ok(())
+        let is_meant = |token: &Token| {
+            let parent = token.grant.as_ref().map(|grant| grant.parent.as_str());
+            token.id == id || parent == Some(id)
+        };
+        let mut is_known = false;
+        for token in state.tokens.iter_mut().filter(|token| is_meant(token)) {
+            token.revoked_at.get_or_insert(now);
+            is_known = true;
+        }
+        if is_known {
+            return Ok(());
+        }
+        Err(Error::not_found(format!(
+            "there is no token named `{id}`; list the tokens"
+        )))
     }
+
+    fn remove_tokens(&self, subject: &str) -> Result<u64> {
+        check_texts([("subject", Some(subject))])?;
+        let mut state = self.state();
+        let before = state.tokens.len();
+        state.tokens.retain(|token| token.subject != subject);
+        Ok((before - state.tokens.len()) as u64)
+    }
+}
+
+fn family_of(token: &Token) -> Option<TokenHash> {
+    token.grant.as_ref().map(|grant| grant.family)
 }

@@ -83,14 +83,14 @@ pub(crate) fn understand(bytes: &[u8], stamp: FileStamp, is_settled: bool) -> Fi
 /// # Errors
 /// The reason why the bytes are not a text.
 pub(crate) fn text(bytes: &[u8]) -> Result<&str, FileProblem> {
-    let problem = |message: &str| FileProblem {
+    let problem = |message| FileProblem {
         kind: FileProblemKind::NotText,
-        message: message.to_owned(),
+        message,
     };
-    let text =
-        str::from_utf8(bytes).map_err(|_| problem("it is no text in UTF-8; save it as that"))?;
+    let text = str::from_utf8(bytes)
+        .map_err(|error| problem(format!("it is no text in UTF-8; save it as that ({error})")))?;
     if text.contains('\0') {
-        Err(problem("it holds NUL, which no text does"))
+        Err(problem("it holds NUL, which no text does".to_owned()))
     } else {
         Ok(text)
     }

@@ -187,7 +187,7 @@ impl Site {
         match put {
             Ok(()) => (!is_last).then_some(kept),
             Err(error) => {
-                tracing::warn!(%error, "what somebody wrote into a note that loci had changed cannot be kept yet");
+                tracing::warn!(%error, "the text that another program wrote into a note that loci had changed cannot be kept yet");
                 kept.displaced.forget_stamp();
                 let until = if is_last {
                     now.plus_seconds(KEPT_SECONDS)

@@ -378,7 +378,7 @@ fn put_visible(folder: &Folder, name: &str) -> io::Result<()> {
             renamed => {
                 tracing::warn!(
                     file = visible,
-                    "kept what somebody wrote into a note in the instant in which loci changed it"
+                    "kept the text that another program wrote into a note in the instant in which loci changed it"
                 );
                 return renamed;
             }

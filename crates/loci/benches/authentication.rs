@@ -94,6 +94,7 @@ fn authentication(
         tokens: Arc::<SqliteStore>::clone(store),
         verifier: Some(Arc::<OidcVerifier>::clone(verifier)),
         clock: provider.clock.clone(),
+        grants: false,
     }
 }
 
@@ -111,6 +112,7 @@ fn token(number: usize) -> Token {
         created_at: Timestamp::from_microseconds(0),
         expires_at: None,
         revoked_at: None,
+        grant: None,
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use loci_core::Caller;
 use loci_engine::{START_PAUSE, Wakeup, Workers};
-use loci_filing::conversation;
+use loci_ingest::conversation;
 use loci_vault::{FolderWatch, WatchEvent};
 
 use crate::settings::Settings;
@@ -40,7 +40,7 @@ impl Background {
             START_PAUSE,
             move || {
                 Ok(
-                    if conversation::read_on(&reading.system(&loci_filing::caller()))? > 0 {
+                    if conversation::read_on(&reading.system(&loci_ingest::caller()))? > 0 {
                         Duration::ZERO
                     } else {
                         interval

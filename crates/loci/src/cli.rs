@@ -1,11 +1,13 @@
-//! The command line as data. Help texts are the doc comments; those of settings come from
+//! The command line as data. Help texts are the doc comments; the help of a setting comes from
 //! [`crate::settings`].
 
 mod common;
 mod connect;
 mod examples;
 mod import;
+mod model;
 mod numbers;
+mod undo;
 
 use std::path::PathBuf;
 
@@ -22,6 +24,8 @@ use self::common::given;
 pub use self::connect::{Connect, SERVER_NAME};
 pub use self::examples::{command_line, examples};
 pub use self::import::Import;
+pub use self::model::Model;
+pub use self::undo::Undo;
 use crate::exit::Exit;
 use crate::settings::{self, Flags};
 
@@ -73,11 +77,21 @@ pub enum Command {
     /// Memories are durable and found by their words at once; then the model reads them, which can
     /// be interrupted: whichever process serves next goes on with it.
     Import(Import),
+    /// Take an import back, or list the imports that can be taken back
+    ///
+    /// Removes what the import brought, memories, facts, tunnels and decisions, and restores the texts
+    /// that it replaced. It says what would go, and asks at the terminal; elsewhere it needs --yes.
+    /// Records that were changed since stay and are counted, and so do notes, which are files.
+    /// The same import can be repeated afterwards; what was forgotten before it, or since, stays
+    /// forgotten. One that was cut off goes on when it is repeated.
+    #[command(override_usage = "loci undo <BATCH> [--dry-run] [--yes]\n       loci undo --list")]
+    Undo(Undo),
     /// Write everything that is remembered as text, to read, to move or to keep
     ///
     /// Memories of every tool set, notes, facts, tunnels, settings, cached answers and decisions,
     /// as of one moment, while others go on writing. `loci import --follow` brings it back, byte for byte.
-    /// Tokens, the audit log and work under way are not in it: `loci backup` keeps these, too.
+    /// Tokens, the audit log and work under way are not in it: `loci backup` keeps these, too. In the
+    /// form of another memory system it has what that form has a place for, and counts the rest.
     Export(Export),
     /// Write a copy of the whole store and its notes into one file, while others go on writing
     ///
@@ -135,8 +149,8 @@ pub enum Command {
     /// memory-mcp's `delete_memory` deletes, until it is removed for good after
     /// `conversation.purge_days`. What was deleted for good, as `loci delete` does, cannot be
     /// brought back itself: its text may then be read from its file again, by the next `loci palace
-    /// mine` or hook. Of texts that were deleted for good, --where knows --project, --source and
-    /// --since alone.
+    /// mine` or hook. Of texts that were deleted for good, --where knows only --project, --source
+    /// and --since.
     #[command(
         override_usage = "loci unforget <ID>\n       loci unforget --where [CONDITIONS] [--yes]"
     )]
@@ -145,15 +159,22 @@ pub enum Command {
     Stats,
     /// Print what an agent reads at the start of a session
     Bootstrap {
-        /// The project; without it, the global memories alone
+        /// The project; without it, only the global memories
         #[arg(long, value_name = "NAME")]
         project: Option<String>,
     },
+    /// Run commands of Anthropic's memory tool, one on each line of stdin
+    ///
+    /// A line is a command as a model gives it, e.g. {"command": "view", "path": "/memories"}, and
+    /// has one line as its reply: {"content": "…"}, with "is_error": true if it failed, so that a
+    /// program in any language can be the backend of the tool. The setting `memory_tool.helper` says
+    /// in the words of which SDK. Stops at the end of stdin.
+    MemoryTool,
     /// Have a reader take the directives of other authors
     ///
-    /// A session begins with the directives of its reader, of administrators and of authors that
-    /// the reader trusts; those of others are quoted under their names. Without a name, the authors
-    /// are listed. The setting `trusted_authors` holds for all readers.
+    /// A session starts with the directives of its reader, of administrators and of authors that
+    /// the reader trusts; directives of others are quoted under their names. Without a name, the
+    /// authors are listed. The setting `trusted_authors` holds for all readers.
     ///
     /// Memories that came in files, by an import or as notes, and that sessions would start with are
     /// quoted until you accept them with `--accept` or `--accept-all`, or in Review on the page.
@@ -211,9 +232,12 @@ pub enum Command {
 pub struct Serve {
     #[arg(long, value_name = "ADDRESS", help = settings::BIND.help())]
     bind: Option<String>,
-    /// Let everybody on this machine in without a token; for loopback addresses alone
+    /// Let everybody on this machine in without a token; only for loopback addresses
     #[arg(long)]
     pub no_auth: bool,
+    /// Let people connect clients that take no token, e.g. claude.ai, by OAuth (docs/connectors.md)
+    #[arg(long)]
+    pub oauth: bool,
     #[arg(long, value_name = "URL", help = settings::PUBLIC_URL.help())]
     public_url: Option<String>,
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help = settings::TLS_CERTIFICATE.help())]
@@ -282,8 +306,9 @@ pub struct Export {
     /// The file, or the folder for Markdown; `-` is stdout
     #[arg(value_name = "TARGET", value_hint = ValueHint::AnyPath)]
     pub target: PathBuf,
-    /// jsonl: one file with a record on each line; markdown: a folder with a file for each memory
-    #[arg(long, value_name = "FORMAT", default_value = "jsonl", value_parser = ["jsonl", "markdown"])]
+    /// jsonl: one file with a record on each line; markdown: a folder with a file for each memory;
+    /// obsidian, basic-memory, mempalace: a folder that these read; server-memory, mem0: a file
+    #[arg(long, value_name = "FORMAT", default_value = "jsonl", value_parser = ["jsonl", "markdown", "obsidian", "basic-memory", "mempalace", "server-memory", "mem0"])]
     pub format: String,
 }
 
@@ -489,7 +514,7 @@ pub struct BulkConditions {
     /// as 90d
     #[arg(long, value_name = "MOMENT", requires = "where")]
     pub before: Option<String>,
-    /// Do it; without it, they are counted alone
+    /// Do it; without it, they are only counted
     #[arg(long, requires = "where")]
     pub yes: bool,
 }
@@ -571,7 +596,7 @@ pub enum Palace {
     /// Agree to the wing that the `.loci-palace.toml` of a folder names
     ///
     /// Shows the wing and the rooms of the nearest plan, in the folder or above it in its
-    /// repository, and remembers that text of it: from then on sessions in the folder, and `mine`,
+    /// repository, and remembers its present text: from then on sessions in the folder, and `mine`,
     /// go by its wing. A plan that comes with a checkout does not count before, nor one that has
     /// changed since.
     Trust {
@@ -601,11 +626,11 @@ pub enum Palace {
         /// Only drawers of this wing
         #[arg(long, value_name = "NAME")]
         wing: Option<String>,
-        /// Remove them; without it, they are counted alone
+        /// Remove them; without it, they are only counted
         #[arg(long)]
         apply: bool,
     },
-    /// Print what an agent should know when a session begins: who it is, and the essential of what
+    /// Print what an agent should know when a session starts: who it is, and the essential of what
     /// happened
     WakeUp {
         /// Only of this wing
@@ -640,7 +665,8 @@ pub struct Mine {
     #[arg(long, value_name = "NAME")]
     pub wing: Option<String>,
     /// The content of the folder: a project, or transcripts of Claude Code, Codex, Copilot CLI,
-    /// opencode, Gemini CLI, Claude.ai, ChatGPT, Slack, or plain ones
+    /// opencode, Gemini CLI, Cursor, Cline, Kilo Code, VS Code, Kimi, pi, Claude.ai, ChatGPT, Slack,
+    /// or plain ones
     #[arg(long, value_name = "MODE", default_value = "projects", value_parser = ["projects", "convos"])]
     pub mode: String,
     /// Count what would be done, and change nothing
@@ -724,8 +750,8 @@ pub struct HookSettings {
 pub enum Vault {
     /// Say where the notes are, how many there are, and how their index stands
     Status,
-    /// List what is wrong with the notes, and those that are not indexed yet; reads no note,
-    /// changes nothing
+    /// List what is wrong with the notes, and which are not indexed yet; reads no note, changes
+    /// nothing
     ///
     /// Wrong are conflict copies of sync clients, broken frontmatter, two notes with one uid, files
     /// that are too large, no text or links: then it fails.
@@ -762,32 +788,6 @@ pub enum Token {
     Revoke {
         /// Its id, as `loci token list` shows it
         id: String,
-    },
-}
-
-#[derive(Subcommand)]
-pub enum Model {
-    /// List the models of the catalogue: languages, sizes, and which is installed and in use
-    List,
-    /// Put the files of a model into the data folder
-    ///
-    /// Each file is compared with its SHA-256 in the catalogue. A failure leaves nothing behind.
-    /// Nothing is downloaded unless a URL is named.
-    Install {
-        /// Its name, as `loci model list` shows it
-        name: String,
-        /// A folder with model.onnx and tokenizer.json, model.onnx itself with the other file
-        /// beside it, a wheel or another zip archive that holds both, or the URL (http, https,
-        /// file) of one of these files
-        #[arg(long, value_name = "SOURCE")]
-        from: String,
-    },
-    /// Use a model from the next start on: writes `embedding.provider` into the configuration file
-    ///
-    /// The background embeds the stored texts again while `loci serve` or `loci mcp` runs.
-    Use {
-        /// Its name, as `loci model list` shows it
-        name: String,
     },
 }
 

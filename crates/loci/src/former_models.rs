@@ -48,11 +48,23 @@ impl KnownModels {
             .map(EmbeddingChoice::Bundled)
             .chain(installed)
             .chain(in_folder);
-        choices.find_map(|choice| {
+        let found = choices.find_map(|choice| {
             embedder(&choice)
                 .ok()
                 .filter(|found| found.model() == model)
-        })
+        });
+        found.or_else(|| self.of_former_versions(model))
+    }
+
+    /// Returns a model of the catalogue with the arithmetic of former versions.
+    fn of_former_versions(&self, model: &ModelId) -> Option<Arc<dyn Embedder>> {
+        let known = CatalogueModel::of_fingerprint(model)?;
+        let folder = model_folder(&self.data, known);
+        if !known.is_bundled() && !folder.exists() {
+            return None;
+        }
+        let former = LocalModel::of_catalogue(known, &folder).of_former_versions();
+        (former.model() == model).then(|| Arc::new(former) as Arc<dyn Embedder>)
     }
 
     fn at_endpoint(&self, model: &ModelId) -> Option<Arc<dyn Embedder>> {
@@ -111,8 +123,11 @@ mod tests {
             .model()
             .to_string();
         let bundled = LocalModel::bundled().model().to_string();
+        let former = LocalModel::bundled().of_former_versions();
+        assert_ne!(former.model().as_str(), bundled);
         for (model, folder, is_found) in [
             (bundled.as_str(), None, true),
+            (former.model().as_str(), None, true),
             (&in_folder, Some(folder.path()), true),
             (&in_folder, None, false),
             ("onnx:0123456789abcdef:256", Some(folder.path()), false),

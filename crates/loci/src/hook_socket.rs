@@ -13,7 +13,7 @@ use std::{fs, process};
 
 use loci_archive::files::create_private_folder;
 use loci_engine::Engine;
-use loci_filing::prompt::{Prompt, PromptMemories, log_shown, surfaced};
+use loci_hooks::prompt::{Prompt, PromptMemories, log_shown, surfaced};
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{UnixListener, UnixStream};

@@ -193,12 +193,14 @@ fn execute(command: &Command, settings: &Settings, output: Output) -> Result<(),
         Command::List(arguments) => commands::list::run(settings, arguments, output),
         Command::Show { id } => commands::show::run(settings, id, output),
         Command::Forget(arguments) => commands::forget::run(settings, arguments, output),
+        Command::Undo(arguments) => commands::undo::run(settings, arguments, output),
         Command::Delete(arguments) => commands::delete::run(settings, arguments, output),
         Command::Unforget(arguments) => commands::unforget::run(settings, arguments, output),
         Command::Stats => commands::stats::run(settings, output),
         Command::Bootstrap { project } => {
             commands::bootstrap::run(settings, project.as_deref(), output)
         }
+        Command::MemoryTool => commands::memory_tool::run(settings),
         Command::Trust(arguments) => commands::trust::run(settings, arguments, output),
         Command::Palace(command) => commands::palace::run(settings, command, output),
         Command::Hook(command) => commands::hook::run(settings, command, output),

@@ -108,7 +108,7 @@ impl Drop for Progress {
     }
 }
 
-impl loci_filing::Progress for Progress {
+impl loci_ingest::Progress for Progress {
     fn begin(&self, length: u64) {
         Progress::begin(self, length);
     }

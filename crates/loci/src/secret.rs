@@ -57,6 +57,7 @@ impl Grant {
             created_at: SystemClock.now(),
             expires_at: self.expires_at,
             revoked_at: None,
+            grant: None,
         }
     }
 }
@@ -126,7 +127,7 @@ pub fn ensure(
 /// The content of the owner's token file.
 pub enum TokenInFile {
     /// A token of the store, which may have become invalid.
-    Known(Token),
+    Known(Box<Token>),
     /// The secret of a token that the store does not have yet.
     NotYetKnown(String),
 }
@@ -143,7 +144,7 @@ pub fn look(file: &Path, store: &dyn TokenStore) -> Result<Option<TokenInFile>, 
     };
     let secret = text.trim();
     match store.token_by_hash(&token_hash(secret))? {
-        Some(token) => Ok(Some(TokenInFile::Known(token))),
+        Some(token) => Ok(Some(TokenInFile::Known(Box::new(token)))),
         None if is_own_token(secret) => Ok(Some(TokenInFile::NotYetKnown(secret.to_owned()))),
         None => {
             let message = format!(

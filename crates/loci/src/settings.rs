@@ -14,7 +14,8 @@ use std::time::Duration;
 use directories::ProjectDirs;
 use loci_embed::CatalogueModel;
 use loci_engine::{
-    FusionWeights, Phases, Policy, RankingWeights, RedactionScope, SearchMode, check,
+    FusionWeights, HelperLanguage, Phases, Policy, RankingWeights, RedactionScope, SearchMode,
+    check,
 };
 use tracing::level_filters::LevelFilter;
 
@@ -26,6 +27,7 @@ pub mod environment;
 pub mod file;
 mod folders;
 mod list;
+mod models;
 mod network;
 mod value;
 
@@ -278,6 +280,10 @@ pub struct Settings {
     pub all_users: bool,
     /// [`DATA`].
     pub data: PathBuf,
+    /// [`MODELS_URL`], if it is set.
+    pub models_url: Option<String>,
+    /// [`RERANK_MODEL_FOLDER`], if [`RERANK_PROVIDER`] says to use it.
+    pub reranker_folder: Option<PathBuf>,
     /// [`VAULT`], if it is set.
     pub vault: Option<PathBuf>,
     /// [`VAULT_FILE_MODE`], as a file mode of the system.
@@ -447,10 +453,13 @@ impl Values {
         Ok(Settings {
             config_file,
             data,
+            models_url: self.text(&MODELS_URL).map(str::to_owned),
+            reranker_folder: self.reranker_folder()?,
             vault: path(&VAULT)?,
             all_users: false,
-            vault_file_mode: u32::from_str_radix(&mode, 8)
-                .map_err(|_| self.wrong(&VAULT_FILE_MODE, "is no octal number"))?,
+            vault_file_mode: u32::from_str_radix(&mode, 8).map_err(|error| {
+                self.wrong(&VAULT_FILE_MODE, format!("is no octal number: {error}"))
+            })?,
             log: self.text(&LOG).and_then(|level| level.parse().ok()),
             logs_json: self.text(&LOG_FORMAT) == Some("json"),
             search,
@@ -508,6 +517,10 @@ impl Values {
             },
             audit_retention_seconds: DAY_SECONDS * self.get(&AUDIT_RETENTION_DAYS)?,
             audit_buffer: self.get(&AUDIT_FLUSH_ENTRIES)? as usize,
+            memory_tool: match self.text(&MEMORY_TOOL_HELPER) {
+                Some("typescript") => HelperLanguage::TypeScript,
+                _ => HelperLanguage::Python,
+            },
             idempotent_reply_ttl_seconds: HOUR_SECONDS * self.get(&IDEMPOTENCY_HOURS)?,
         })
     }
@@ -574,51 +587,6 @@ impl Values {
             api_key: self.text(&LLM_API_KEY).map(str::to_owned),
             timeout: Duration::from_secs(self.get(&LLM_TIMEOUT_SECONDS)?),
         }))
-    }
-
-    fn embedding(&self, data: &Path) -> Result<EmbeddingChoice, Failure> {
-        let needed = |setting: &Setting| {
-            let provider = self.text(&EMBEDDING_PROVIDER).unwrap_or_default();
-            self.text(setting).map(str::to_owned).ok_or_else(|| {
-                let problem = format!(
-                    "is {provider}, which needs `{}` ({})",
-                    setting.key, setting.variable
-                );
-                self.wrong(&EMBEDDING_PROVIDER, problem)
-            })
-        };
-        Ok(match self.text(&EMBEDDING_PROVIDER) {
-            Some("none") => EmbeddingChoice::NoModel,
-            Some("folder") => EmbeddingChoice::Folder(
-                PathBuf::from(needed(&EMBEDDING_MODEL_FOLDER)?),
-                self.runtime()?,
-            ),
-            Some("http") => EmbeddingChoice::Http {
-                url: needed(&EMBEDDING_URL)?,
-                model: needed(&EMBEDDING_MODEL)?,
-                api_key: self.text(&EMBEDDING_API_KEY).map(str::to_owned),
-                timeout: self.get(&EMBEDDING_TIMEOUT_SECONDS)?,
-            },
-            provider => match provider.and_then(CatalogueModel::find) {
-                Some(model) => {
-                    EmbeddingChoice::Installed(model, model_folder(data, model), self.runtime()?)
-                }
-                None => EmbeddingChoice::Bundled(self.runtime()?),
-            },
-        })
-    }
-
-    fn runtime(&self) -> Result<Runtime, Failure> {
-        if self.text(&EMBEDDING_RUNTIME) != Some("onnxruntime") {
-            return Ok(Runtime::BuiltIn);
-        }
-        Runtime::INSTALLED.ok_or_else(|| {
-            self.wrong(
-                &EMBEDDING_RUNTIME,
-                "is onnxruntime, which this build cannot use; build loci with \
-                 `cargo build --release --package loci --features ort`, or set it to rten",
-            )
-        })
     }
 
     fn wrong(&self, setting: &Setting, problem: impl fmt::Display) -> Failure {
@@ -760,10 +728,10 @@ mod tests {
     #[test]
     fn the_file_sets_everything() {
         let file = "data = \"d\"\nstore = \"s\"\nstore_schema = \"t\"\nstore_password = \"p\"\nstore_password_file = \"f\"\n\
-                    store_connections = 3\nstore_index_megabytes = 4\nstore_migrate = \"never\"\nstore_row_security = true\nvault = \"v\"\nvault_file_mode = \"640\"\nidempotency_hours = 2\nlog = \"debug\"\nlog_format = \"json\"\nmetrics_bind = \"127.0.0.1:5\"\notlp_endpoint = \"http://c:4318\"\nredact_secrets = \"all\"\nsearch = \"words\"\nbind = \"[::1]:9\"\n\
+                    store_connections = 3\nstore_commit_seconds = 7\nstore_index_megabytes = 4\nstore_migrate = \"never\"\nstore_row_security = true\nvault = \"v\"\nvault_file_mode = \"640\"\nidempotency_hours = 2\nlog = \"debug\"\nlog_format = \"json\"\nmetrics_bind = \"127.0.0.1:5\"\notlp_endpoint = \"http://c:4318\"\nredact_secrets = \"all\"\nsearch = \"words\"\nbind = \"[::1]:9\"\n\
                     allowed_origins = [\"https://a:1\", \"https://b:*\"]\nallowed_hosts = []\ntrusted_authors = [\"ann\"]\n\
                     public_url = \"https://m.example\"\ntrusted_proxies = [\"10.0.0.7\", \"10.1.0.0/16\"]\n\
-                    maintenance_seconds = 5\nindex_file_memories = 13\nbusy_timeout_seconds = 6\nreply_tokens = 1234\n\
+                    maintenance_seconds = 5\nindex_file_memories = 13\nbusy_timeout_seconds = 6\nreply_tokens = 1234\nmodels_url = \"https://m.example/models\"\n\
                     [phases]\nqueries = [\"plan=what, and why\", \"paint=how\"]\ntags = [\"plan=a,b\", \"sing=c\"]\nkinds = [\"plan=adr,risk\"]\n\
                     [conversation]\nmessage_ttl_hours = 1\nresults_max = 2\npurge_days = 3\n\
                     [cache]\nsimilarity_threshold = 0.75\nttl_seconds = 4\n\
@@ -778,7 +746,9 @@ mod tests {
                     [llm]\nurl = \"http://localhost:3\"\nmodel = \"l\"\napi_key = \"s\"\ntimeout_seconds = 8\n\
                     [audit]\nretention_days = 9\nflush_seconds = 10\nflush_entries = 11\n\
                     [embedding]\nprovider = \"http\"\nurl = \"http://localhost:1/v1\"\nmodel = \"m\"\n\
-                    api_key = \"k\"\ntimeout_seconds = 7\nmodel_folder = \"f\"\nruntime = \"onnxruntime\"\n";
+                    api_key = \"k\"\ntimeout_seconds = 7\nmodel_folder = \"f\"\nruntime = \"onnxruntime\"\n\
+                    [memory_tool]\nhelper = \"typescript\"\n\
+                    [rerank]\nprovider = \"folder\"\nmodel_folder = \"/r\"\n";
         let settings = settle(file, &[], &[]).unwrap();
         assert!(
             settings
@@ -828,6 +798,7 @@ mod tests {
                 server: ServerSettings {
                     schema: "t".to_owned(),
                     connections_max: 3,
+                    commit_seconds: 7,
                     index_bytes_max: 4 << 20,
                     password: Some("p".to_owned()),
                     password_file: None,
@@ -903,6 +874,7 @@ mod tests {
             (3_600, 2, 259_200)
         );
         assert_eq!(policy.reply_tokens, 1_234);
+        assert_eq!(policy.memory_tool, HelperLanguage::TypeScript);
         assert_eq!(
             (policy.cache_similarity_min, policy.cache_ttl_seconds),
             (0.75, 4)
@@ -941,6 +913,11 @@ mod tests {
             timeout: Duration::from_secs(8),
         };
         assert_eq!(settings.language_model, Some(language_model));
+        assert_eq!(settings.reranker_folder, Some(PathBuf::from("/r")));
+        assert_eq!(
+            settings.models_url.as_deref(),
+            Some("https://m.example/models")
+        );
         let api_key = Some("k".to_owned());
         let (url, model, timeout) = (
             "http://localhost:1/v1".to_owned(),
@@ -960,7 +937,7 @@ mod tests {
 
     #[test]
     fn wrong_values_are_refused_by_name_and_origin() {
-        let rows: [(&str, &[_], &str); 26] = [
+        let rows: [(&str, &[_], &str); 30] = [
             ("log = \"loud\"\n", &[], "`log` (file "),
             ("search = 1\n", &[], "line 1: `search` must be a string"),
             (
@@ -997,6 +974,16 @@ mod tests {
             ),
             (
                 "",
+                &[("LOCI_VAULT_FILE_MODE", "0689")],
+                "is `0689`; give one of 600, 640",
+            ),
+            (
+                "",
+                &[("LOCI_MEMORY_TOOL_HELPER", "rust")],
+                "`memory_tool.helper` (env LOCI_MEMORY_TOOL_HELPER) is `rust`",
+            ),
+            (
+                "",
                 &[("LOCI_SEARCH", "magic")],
                 "`search` (env LOCI_SEARCH) is `magic`",
             ),
@@ -1004,6 +991,16 @@ mod tests {
                 "[embedding]\nprovider = \"folder\"\n",
                 &[],
                 "needs `embedding.model_folder`",
+            ),
+            (
+                "[rerank]\nprovider = \"folder\"\n",
+                &[],
+                "needs `rerank.model_folder` (LOCI_RERANK_MODEL_FOLDER)",
+            ),
+            (
+                "",
+                &[("LOCI_RERANK_PROVIDER", "cohere")],
+                "`rerank.provider` (env LOCI_RERANK_PROVIDER) is `cohere`",
             ),
             (
                 "[embedding]\nruntime = \"cuda\"\n",
@@ -1039,7 +1036,7 @@ mod tests {
             (
                 "",
                 &[("LOCI_OTLP_ENDPOINT", "collector:4318")],
-                "(env LOCI_OTLP_ENDPOINT) must begin with `http://`",
+                "(env LOCI_OTLP_ENDPOINT) must start with `http://`",
             ),
             ("[tls]\nkey = \"k\"\n", &[], "needs `tls.certificate`"),
             (

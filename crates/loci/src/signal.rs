@@ -69,7 +69,7 @@ pub fn before_end(work: impl FnOnce() + Send + 'static) {
 fn end(code: i32) -> ! {
     #[expect(
         clippy::disallowed_methods,
-        reason = "whoever waits here would not let destructors run, either"
+        reason = "a caller that waits here would not let destructors run, either"
     )]
     std::process::exit(code);
 }

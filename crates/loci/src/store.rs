@@ -50,6 +50,8 @@ pub struct ServerSettings {
     pub schema: String,
     /// The most connections of this process.
     pub connections_max: usize,
+    /// The seconds that a commit waits for its confirmation.
+    pub commit_seconds: u64,
     /// Bytes of memory for the indexes of all spaces.
     pub index_bytes_max: usize,
     /// The password; none if the server asks for none.
@@ -106,6 +108,7 @@ impl StoreSettings {
         let ServerSettings {
             schema,
             connections_max,
+            commit_seconds,
             index_bytes_max,
             password,
             password_file: _,
@@ -117,6 +120,7 @@ impl StoreSettings {
             schema,
             connections_max,
             connect_timeout: self.busy_timeout.clamp(CONNECT_MIN, CONNECT_MAX),
+            commit_timeout: Duration::from_secs(commit_seconds),
             index_bytes_max,
             migrates,
             row_security,
@@ -369,6 +373,7 @@ mod tests {
             server: ServerSettings {
                 schema: schema.to_owned(),
                 connections_max: 1,
+                commit_seconds: 1,
                 index_bytes_max: 1,
                 password: Some(schema.to_owned()),
                 password_file: None,

@@ -9,7 +9,7 @@ use loci_core::{
     Token,
 };
 use loci_dialects::{Context, Dialect, Reply};
-use loci_embed::NoModel;
+use loci_embed::{CrossEncoder, NoModel};
 use loci_engine::{
     Call, CallInfo, Effect, Engine, Policy, ReconciliationReport, SearchMode, System, Weights,
 };
@@ -28,6 +28,7 @@ use crate::models::{
     cached, chat_model, embedder, embedder_of_prompt, search_of_prompts, web_search,
 };
 use crate::output::status_line;
+use crate::own_server::own_url;
 use crate::settings::Settings;
 use crate::store::open_failure;
 use crate::store_replacement;
@@ -301,6 +302,7 @@ impl Parts {
         let notes = vault.is_kept.then(|| vault.notes_by(Arc::clone(&clock)));
         let mut engine = Engine::new(shared, Arc::clone(&embedder), clock, settings.search)
             .with_policy(policy)
+            .with_page_url(page_url(settings))
             .with_weights(weights)
             .with_trusted_authors(settings.trusted_authors.clone())
             .with_source_tree(Arc::new(GitTree))
@@ -322,6 +324,9 @@ impl Parts {
         }
         if let Some(model) = &settings.language_model {
             engine = engine.with_enricher(Arc::new(chat_model(model)?));
+        }
+        if let Some(folder) = &settings.reranker_folder {
+            engine = engine.with_reranker(Arc::new(CrossEncoder::of_folder(folder)));
         }
         if let Some(key) = &settings.web_search_key {
             engine = engine.with_web_search(Arc::new(web_search(&settings.web_search_url, key)?));
@@ -430,7 +435,7 @@ impl Parts {
         let caller = Caller {
             client,
             all_users,
-            ..loci_filing::caller()
+            ..loci_ingest::caller()
         };
         logged(&self.engine, caller, info, run)
     }
@@ -571,6 +576,17 @@ impl Drop for Parts {
             Ok(()) => {}
         }
     }
+}
+
+/// Returns the address of the page, which replies name memories by; empty if nothing tells it.
+fn page_url(settings: &Settings) -> String {
+    let public = settings
+        .network
+        .public_url
+        .as_ref()
+        .map(ToString::to_string);
+    let url = public.or_else(|| own_url(settings, "").ok());
+    url.unwrap_or_default().trim_end_matches('/').to_owned()
 }
 
 /// Opens the store that the settings choose, for this data folder.

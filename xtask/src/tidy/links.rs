@@ -1,6 +1,9 @@
-//! Relative links in Markdown, and paths that it shows as code, lead to files of the repository.
+//! Relative links in Markdown, and paths that it shows as code, lead to files of the repository, and
+//! anchors to headings of these files.
 
-use pulldown_cmark::{Event, Options, Parser, Tag};
+use std::collections::{BTreeMap, BTreeSet};
+
+use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 use super::{Fault, Tree};
 
@@ -9,9 +12,13 @@ const FOLDERS: [&str; 5] = ["crates/", "docs/", "packaging/", "scripts/", "xtask
 /// Texts about former states of the repository, whose paths may be gone.
 const HISTORY: [&str; 2] = ["docs/adr/", "CHANGELOG.md"];
 
-/// A fault for each link, and each path shown as code, that leads nowhere. Web addresses and anchors
-/// are not followed.
+/// A fault for each link, and each path shown as code, that leads nowhere. Web addresses are not
+/// followed.
 pub fn check(tree: &Tree) -> Vec<Fault> {
+    let anchors: Anchors = tree
+        .texts("md")
+        .map(|(path, text)| (path, anchors(text)))
+        .collect();
     let mut faults = Vec::new();
     for (path, text) in tree.texts("md") {
         for (event, range) in
@@ -20,7 +27,7 @@ pub fn check(tree: &Tree) -> Vec<Fault> {
         {
             let message = match event {
                 Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) => {
-                    broken(tree, path, &dest_url)
+                    broken(tree, &anchors, path, &dest_url)
                 }
                 Event::Code(code) if !HISTORY.iter().any(|old| path.starts_with(old)) => {
                     gone(tree, &code)
@@ -36,21 +43,80 @@ pub fn check(tree: &Tree) -> Vec<Fault> {
     faults
 }
 
-fn broken(tree: &Tree, path: &str, link: &str) -> Option<String> {
-    let target = link
-        .split(['#', '?'])
+/// The anchors of each Markdown file, by its path.
+type Anchors<'a> = BTreeMap<&'a str, BTreeSet<String>>;
+
+fn broken(tree: &Tree, anchors: &Anchors<'_>, path: &str, link: &str) -> Option<String> {
+    let (target, anchor) = link.split_once('#').unwrap_or((link, ""));
+    let target = target
+        .split('?')
         .next()
         .unwrap_or_default()
         .replace("%20", " ");
-    if target.is_empty() || target.contains(':') || target.starts_with("//") {
+    if target.contains(':') || target.starts_with("//") {
         return None;
     }
-    let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
-    let Some(resolved) = resolve(folder, &target) else {
-        return Some(format!("the link {link} leads out of the repository"));
+    let resolved = if target.is_empty() {
+        path.to_owned()
+    } else {
+        let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        let Some(resolved) = resolve(folder, &target) else {
+            return Some(format!("the link {link} leads out of the repository"));
+        };
+        resolved
     };
-    (!tree.holds(&resolved))
-        .then(|| format!("the link {link} leads to no file: correct it, or add {resolved}"))
+    if !tree.holds(&resolved) {
+        return Some(format!(
+            "the link {link} leads to no file: correct it, or add {resolved}"
+        ));
+    }
+    let is_missing = !anchor.is_empty()
+        && anchors
+            .get(resolved.as_str())
+            .is_some_and(|known| !known.contains(anchor));
+    is_missing.then(|| format!("the link {link} leads to no heading of {resolved}: correct it"))
+}
+
+/// The texts of the headings of a document, in order.
+pub fn headings(text: &str) -> Vec<String> {
+    let mut headings = Vec::new();
+    let mut open = None::<String>;
+    for event in Parser::new_ext(text, Options::ENABLE_TABLES) {
+        match event {
+            Event::Start(Tag::Heading { .. }) => open = Some(String::new()),
+            Event::End(TagEnd::Heading(_)) => headings.extend(open.take()),
+            Event::Text(part) | Event::Code(part) => {
+                if let Some(heading) = &mut open {
+                    heading.push_str(&part);
+                }
+            }
+            _ => {}
+        }
+    }
+    headings
+}
+
+/// The anchors that GitHub and mdBook give the headings of a document: the letters, digits, `_` and
+/// `-` of each in lower case, `-` for a space, and a number after the second of a name.
+fn anchors(text: &str) -> BTreeSet<String> {
+    let mut counts = BTreeMap::<String, usize>::new();
+    headings(text)
+        .iter()
+        .map(|heading| {
+            let kept = heading.trim().chars().filter_map(|letter| match letter {
+                ' ' => Some('-'),
+                '-' | '_' => Some(letter),
+                _ => letter.is_alphanumeric().then_some(letter),
+            });
+            let name = kept.collect::<String>().to_lowercase();
+            let count = counts.entry(name.clone()).or_default();
+            *count += 1;
+            match *count {
+                1 => name,
+                more => format!("{name}-{}", more - 1),
+            }
+        })
+        .collect()
 }
 
 /// A fault if the code is a path that leads to nothing. Of a pattern, e.g. `docs/*.md`, the folder
@@ -73,7 +139,7 @@ fn gone(tree: &Tree, code: &str) -> Option<String> {
 }
 
 /// The path of `target`, seen from `folder`, relative to the root; `None` above the root.
-fn resolve(folder: &str, target: &str) -> Option<String> {
+pub fn resolve(folder: &str, target: &str) -> Option<String> {
     let mut parts: Vec<&str> = if target.starts_with('/') {
         Vec::new()
     } else {
@@ -100,7 +166,7 @@ mod tests {
     fn faults_of(text: &str) -> Vec<String> {
         let tree = Tree::from([
             ("docs/guide/start.md", text),
-            ("docs/adr/0001.md", ""),
+            ("docs/adr/0001.md", "# Why\n\n## `a_b`: it's 1\n\n## Why\n"),
             ("README.md", ""),
         ]);
         check(&tree).iter().map(ToString::to_string).collect()
@@ -109,8 +175,8 @@ mod tests {
     #[test]
     fn links_to_files_folders_and_the_web_pass() {
         let text = "[a](../adr/0001.md#why) [b](../adr/) [c](../../README.md) [d](/README.md) [root](../..)\n\
-                    [e](https://example.org/x) [f](#here) [g](mailto:a@example.org) ![h][ref]\n\n[ref]: ../adr/0001.md\n\
-                    `[code](nowhere.md)`\n";
+                    [e](https://example.org/x) [f](#here-we-are) [g](mailto:a@example.org) ![h][ref]\n\n[ref]: ../adr/0001.md\n\
+                    `[code](nowhere.md)`\n\n## Here, we are\n";
         assert_eq!(faults_of(text), Vec::<String>::new());
     }
 
@@ -127,6 +193,19 @@ mod tests {
         );
         let tree = Tree::from([("docs/adr/0001.md", "`crates/gone.rs`")]);
         assert!(check(&tree).is_empty());
+    }
+
+    #[test]
+    fn anchors_of_no_heading_are_faults() {
+        let known = "[a](../adr/0001.md#a_b-its-1) [b](../adr/0001.md#why-1) [c](../adr#any)";
+        assert_eq!(faults_of(known), Vec::<String>::new());
+        assert_eq!(
+            faults_of("[a](../adr/0001.md#why-2) [b](#there)\n\n```\n# There\n```\n"),
+            [
+                "docs/guide/start.md:1: the link ../adr/0001.md#why-2 leads to no heading of docs/adr/0001.md: correct it",
+                "docs/guide/start.md:1: the link #there leads to no heading of docs/guide/start.md: correct it",
+            ]
+        );
     }
 
     #[test]

@@ -8,6 +8,7 @@ use cargo_metadata::Metadata;
 pub use tree::Tree;
 
 mod arrows;
+mod book;
 mod circles;
 mod dialects;
 mod entrances;
@@ -53,6 +54,7 @@ pub fn check(tree: &Tree, metadata: &Metadata) -> Vec<Fault> {
     faults.extend(entrances::check(&sources));
     faults.extend(glossary::check(tree, &sources));
     faults.extend(links::check(tree));
+    faults.extend(book::check(tree));
     faults.extend(sizes::check(tree, &sources));
     faults.extend(portability::check(tree));
     faults.extend(sources::check(&sources));

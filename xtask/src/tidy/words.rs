@@ -122,7 +122,8 @@ const HABITS: [Habit; 10] = [
         name: "begin",
         rate: 30,
         advice: "write \"start\" instead of \"begin\"",
-        is_met: |word| word.is_any(&["begin", "begins", "began", "begun"]),
+        // `BEGIN` starts a transaction in SQL, or a file in PEM.
+        is_met: |word| word.text != "BEGIN" && word.is_any(&["begin", "begins", "began", "begun"]),
     },
 ];
 
@@ -362,6 +363,7 @@ mod tests {
             "/// Calls `begin`, then `those of`, e.g. of its file.\nfn f() {}\n",
             "/// Not those, that are of another kind. Of course it is. None of that.\nfn f() {}\n",
             "#[cfg(test)]\nmod tests { fn f() { g(\"this one was made anew here\"); } }\n",
+            "fn f() { g(\"BEGIN ISOLATION LEVEL READ COMMITTED\"); }\n",
         ] {
             assert_eq!(comment_faults(text, ""), Vec::<String>::new(), "{text}");
         }

@@ -158,7 +158,7 @@ impl TryFrom<ExportNote> for Note {
                     (Some(text), None) => text.into_bytes(),
                     (None, Some(base64)) => match BASE64_STANDARD.decode(base64) {
                         Ok(bytes) => bytes,
-                        Err(_) => return Err("its `base64` is none".into()),
+                        Err(_) => return Err("its `base64` cannot be decoded".into()),
                     },
                     (Some(_), Some(_)) => return Err("it has `text` and `base64`".into()),
                 };

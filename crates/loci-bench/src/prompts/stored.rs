@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use loci::exit::{Exit, Failure};
 use loci::output::status_line;
 use loci::progress::Progress;
-use loci_filing::conversation::{Mining, mine};
-use loci_filing::trust::Trust;
+use loci_ingest::conversation::{Mining, mine};
+use loci_ingest::trust::Trust;
 use loci_mine::project::place_name;
 use serde_json::json;
 
@@ -52,7 +52,7 @@ pub fn stored(
         trust: &trust,
     };
     let report = mine(
-        &parts.engine.system(&loci_filing::caller()),
+        &parts.engine.system(&loci_ingest::caller()),
         &mining,
         &Progress::of_bytes(),
     )?;

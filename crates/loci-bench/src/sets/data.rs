@@ -1,5 +1,6 @@
 //! Reads sets from the disk.
 
+use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -10,7 +11,8 @@ use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
 
 use super::StoringTools;
-use crate::needles;
+use crate::locomo::data::Conversation;
+use crate::{locomo, needles};
 
 /// The number of facts among the needles that answer no question.
 const DISTRACTORS: usize = 1_500;
@@ -116,15 +118,19 @@ impl Set {
 }
 
 impl Set {
-    /// Returns the needles for training, as facts of a set whose store is kept in that folder.
+    /// Returns the needles of a half (`train` or `test`), as facts of a set whose store is kept in
+    /// that folder.
     ///
     /// # Errors
     /// If the folder cannot be made.
-    pub fn of_needles(data: &Path) -> Result<Self, Failure> {
-        let name = "needles".to_owned();
+    pub fn of_needles(data: &Path, half: &str) -> Result<Self, Failure> {
+        let name = match half {
+            "train" => "needles".to_owned(),
+            _ => format!("needles-{half}"),
+        };
         let folder = data.join(&name);
         fs::create_dir_all(&folder)?;
-        let (facts, questions) = needles::facts(DISTRACTORS);
+        let (facts, questions) = needles::facts(half, DISTRACTORS);
         let version = HEXLOWER.encode(&Sha256::digest(facts.join("\n")));
         let text = |(number, content): (usize, String)| Text {
             id: number.to_string(),
@@ -138,7 +144,7 @@ impl Set {
             kind: kind.to_owned(),
             query,
             answers: vec![fact.to_string()],
-            half: "train".to_owned(),
+            half: half.to_owned(),
         };
         let about = About {
             name,
@@ -156,6 +162,80 @@ impl Set {
         })
     }
 }
+
+impl Set {
+    /// Returns the conversations of LoCoMo, each as a set of messages whose store is kept in that
+    /// folder. A question that the conversation does not answer has no answers.
+    ///
+    /// # Errors
+    /// [`Exit::Usage`] if the file cannot be read; else if a folder cannot be made.
+    pub fn of_locomo(data: &Path, file: &Path) -> Result<Vec<Self>, Failure> {
+        let conversations = locomo::data::read(file)?.into_iter().enumerate();
+        conversations
+            .map(|(number, conversation)| {
+                let half = if number < locomo::DEV_CONVERSATIONS {
+                    "train"
+                } else {
+                    "test"
+                };
+                Set::of_conversation(data, &conversation, half)
+            })
+            .collect()
+    }
+
+    fn of_conversation(
+        data: &Path,
+        conversation: &Conversation,
+        half: &str,
+    ) -> Result<Self, Failure> {
+        let name = format!("locomo-{}", conversation.name);
+        let folder = data.join(&name);
+        fs::create_dir_all(&folder)?;
+        let mut texts = Vec::new();
+        for session in &conversation.sessions {
+            texts.extend(session.turns.iter().map(|turn| Text {
+                id: turn.id.clone(),
+                content: turn.text.clone(),
+                thread: format!("session {}", session.number),
+                role: if turn.is_first_speaker { "human" } else { "ai" }.to_owned(),
+                tags: session.date.iter().cloned().collect(),
+                title: String::new(),
+            }));
+        }
+        let known: HashSet<&str> = texts.iter().map(|text| text.id.as_str()).collect();
+        let question = |question: &locomo::data::Question| {
+            let is_answered = question.category != UNANSWERED;
+            let answers: Vec<String> = question.turns.iter().cloned().collect();
+            let is_known = answers.iter().all(|turn| known.contains(turn.as_str()));
+            let is_usable = !is_answered || (is_known && !answers.is_empty());
+            is_usable.then(|| Question {
+                query: question.text.clone(),
+                answers: if is_answered { answers } else { Vec::new() },
+                half: half.to_owned(),
+                kind: String::new(),
+            })
+        };
+        let questions = conversation.questions.iter().filter_map(question).collect();
+        let mut digest = Sha256::new();
+        for text in &texts {
+            digest.update(&text.content);
+        }
+        Ok(Set {
+            folder,
+            about: About {
+                name,
+                kind: "talk".to_owned(),
+                through: StoringTools::Messages,
+            },
+            questions,
+            texts,
+            version: HEXLOWER.encode(&digest.finalize()),
+        })
+    }
+}
+
+/// The category of LoCoMo's questions that the conversation does not answer.
+const UNANSWERED: u64 = 5;
 
 /// The folder of the files to mine.
 pub const FILES: &str = "files";

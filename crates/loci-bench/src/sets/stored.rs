@@ -10,7 +10,7 @@ use loci::progress::Progress;
 use loci::wiring::Parts;
 use loci_core::{Caller, Filter, Memory, MemoryId, Timestamp, limits};
 use loci_engine::SOURCE_FILE;
-use loci_filing::project;
+use loci_ingest::project;
 use loci_mine::project::propose;
 use serde_json::{Value, json};
 
@@ -54,7 +54,7 @@ impl StoredSet {
         let data = set.folder.join(format!("store-{name}"));
         let list = set.folder.join(format!("store-{name}.json"));
         let root = match set.about.through {
-            StoringTools::Mined => Some(PathBuf::from(loci_filing::absolute(
+            StoringTools::Mined => Some(PathBuf::from(loci_ingest::absolute(
                 &set.folder.join(FILES),
             )?)),
             _ => None,
@@ -177,7 +177,7 @@ impl StoredSet {
 /// Mines the folder as `loci palace mine` does. The path of each file identifies its text.
 fn mine(root: &Path, parts: &Parts) -> Result<HashMap<String, String>, Failure> {
     let plan = propose(root)?;
-    let root = loci_filing::in_utf8(root.to_owned())?;
+    let root = loci_ingest::in_utf8(root.to_owned())?;
     let mining = project::Mining {
         files_again: false,
         root: &root,
@@ -188,7 +188,7 @@ fn mine(root: &Path, parts: &Parts) -> Result<HashMap<String, String>, Failure> 
         is_verbatim: false,
     };
     let report = project::mine(
-        &parts.engine.system(&loci_filing::caller()),
+        &parts.engine.system(&loci_ingest::caller()),
         &mining,
         &Progress::new("files"),
     )?;

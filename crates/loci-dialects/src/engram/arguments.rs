@@ -100,7 +100,7 @@ impl DiscoveryKind {
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Citation {
-    /// What it is.
+    /// The kind of source.
     kind: CitationKind,
     /// Path of the file, name or URL of the repository, id of the commit, or URL of the page (at
     /// most 4 KiB).
@@ -109,8 +109,8 @@ pub struct Citation {
     /// Where in it, such as the lines 200-240.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     locator: Option<String>,
-    /// Which state of it: a commit, a revision, a hash of the content, or when it was fetched. By
-    /// it one tells later whether the discovery is out of date.
+    /// The state that you read: a commit, a revision, a hash of the content, or when it was
+    /// fetched. It tells later whether the discovery is out of date.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pin: Option<String>,
     /// The few lines that matter, word for word (at most 16 KiB; some 50 lines are plenty).

@@ -30,7 +30,7 @@ pub struct Arguments {
 pub struct Output {
     /// The same words as the text.
     status: &'static str,
-    /// How many records were deleted.
+    /// The number of records that were deleted.
     deleted: usize,
 }
 
@@ -38,12 +38,7 @@ impl TypedTool for DeleteAll {
     const NAME: &'static str = "delete_all";
     const TITLE: &'static str = "Clear a scope";
     const SCOPE: Scope = Scope::Write;
-    const HINTS: Hints = Hints {
-        read_only: false,
-        destructive: true,
-        idempotent: true,
-        open_world: false,
-    };
+    const HINTS: Hints = Hints::REPLACES;
     const OPERATION: &'static str = "memory:delete";
     type Arguments = Arguments;
     type Output = Output;

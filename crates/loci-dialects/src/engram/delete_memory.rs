@@ -25,12 +25,7 @@ impl TypedTool for DeleteMemory {
     const NAME: &'static str = "delete_memory";
     const TITLE: &'static str = "Delete a memory";
     const SCOPE: Scope = Scope::Write;
-    const HINTS: Hints = Hints {
-        read_only: false,
-        destructive: true,
-        idempotent: true,
-        open_world: false,
-    };
+    const HINTS: Hints = Hints::REPLACES;
     const OPERATION: &'static str = "memory:delete";
     type Arguments = Arguments;
     type Output = Outcome;
@@ -49,6 +44,7 @@ impl TypedTool for DeleteMemory {
             id: id.to_string(),
             status: "deleted",
             visibility: None,
+            replaced: None,
             notice: forgetting::notice(forgetting),
         }
         .reply()

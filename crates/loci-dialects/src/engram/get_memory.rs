@@ -21,7 +21,7 @@ pub struct GetMemory;
 pub struct Arguments {
     /// The id, as storing, listing or searching gave it.
     id: String,
-    /// Where in the text to begin, in characters: the `next_offset` of the page before.
+    /// Where in the text to start, in characters: the `next_offset` of the page before.
     offset: Option<Offset>,
 }
 
@@ -29,12 +29,7 @@ impl TypedTool for GetMemory {
     const NAME: &'static str = "get_memory";
     const TITLE: &'static str = "Get a memory";
     const SCOPE: Scope = Scope::Read;
-    const HINTS: Hints = Hints {
-        read_only: true,
-        destructive: false,
-        idempotent: true,
-        open_world: false,
-    };
+    const HINTS: Hints = Hints::READS;
     const OPERATION: &'static str = "memory:read";
     type Arguments = Arguments;
     type Output = Record;

@@ -22,14 +22,14 @@ const LIMIT_DEFAULT: usize = 20;
 pub struct ListMemory;
 
 /// Show the latest memories of one scope, last changed first, without a question. Call it once when
-/// a session begins, to know what holds there. Discoveries are never among them.
+/// a session starts, to know what holds there. Discoveries are never among them.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
     /// The scope to show, exactly as it was given on storing; `global` for what is filed under
     /// none.
     scope: String,
-    /// How many memories at most: 20 if left out, 100 at most.
+    /// The maximum number of memories: 20 if left out, at most 100.
     limit: Option<Count>,
     /// Only memories with all of these tags.
     #[serde(default)]
@@ -102,12 +102,7 @@ impl TypedTool for ListMemory {
     const NAME: &'static str = "list_memory";
     const TITLE: &'static str = "List memories";
     const SCOPE: Scope = Scope::Read;
-    const HINTS: Hints = Hints {
-        read_only: true,
-        destructive: false,
-        idempotent: true,
-        open_world: false,
-    };
+    const HINTS: Hints = Hints::READS;
     const OPERATION: &'static str = "memory:read";
     const ALIASES: &'static [(&'static str, &'static str)] =
         &[("since", "created_after"), ("before", "created_before")];

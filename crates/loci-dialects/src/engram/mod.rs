@@ -29,13 +29,13 @@ use crate::{Dialect, Tool, UsualTools, bootstrap_command};
 pub static DIALECT: Dialect = Dialect {
     name: "engram",
     title: "loci memory (engram tools)",
-    instructions: "Memory that belongs to its author, by scope. Begin a session with `list_memory` for the scope that you \
+    instructions: "Memory that belongs to its author, by scope. Start a session with `list_memory` for the scope that you \
         work in, and `search_memory` before you decide something that may have been decided. Store decisions, \
         preferences, conventions and gotchas with `store_memory` when they are settled: one to a call, in words \
-        that make sense alone, never secrets or what will be untrue tomorrow. A scope is a name of yours, \
+        that make sense by themselves, never secrets or what will be untrue tomorrow. A scope is a name of yours, \
         compared as a whole, such as eval-2026-05:project:gateway.\n\n\
         What you found out about a codebase goes into `store_discovery` with the files or commits that show it, \
-        under a scope that begins with `discovery:`; `search_discovery` finds it again, nothing else does. What \
+        under a scope that starts with `discovery:`; `search_discovery` finds it again, nothing else does. What \
         you store is private until `set_visibility` shares it: others may then read it, and only you change it.",
     usual_tools: UsualTools {
         find: "search_memory",

@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::Reply;
+use crate::wire::Replaced;
 
 /// The result of the change.
 #[derive(Serialize, JsonSchema)]
@@ -16,7 +17,10 @@ pub struct Outcome {
     /// `private` or `shared`, as it is now.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub visibility: Option<&'static str>,
-    /// What to know besides.
+    /// The text that an update replaced, unless the new one is the same.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub replaced: Option<Replaced>,
+    /// A remark, if there is something to know besides.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub notice: Option<String>,
 }

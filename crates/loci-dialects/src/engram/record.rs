@@ -29,7 +29,7 @@ pub struct Record {
     /// Its title, if it has one: that of a note.
     #[serde(skip_serializing_if = "Option::is_none")]
     title: Option<String>,
-    /// The text, or the parts of it that fit.
+    /// The text, or its parts that fit.
     content: String,
     #[serde(flatten)]
     cut: Truncation,
@@ -49,7 +49,7 @@ pub struct Record {
     /// The base directory of the project.
     #[serde(skip_serializing_if = "Option::is_none")]
     base_dir: Option<String>,
-    /// `user-said` or `agent-inferred`; absent if nobody said which.
+    /// `user-said` or `agent-inferred`; absent if the call did not say which.
     #[serde(skip_serializing_if = "Option::is_none")]
     source: Option<String>,
     /// decision, preference, convention, gotcha; `discovery` for a discovery; other words for
@@ -90,7 +90,7 @@ pub struct Hit {
     record: Record,
     /// Its relevance to the query, 0 to 1.
     score: f64,
-    /// How often this text was found, if more than once: equal texts are one result.
+    /// The number of times that this text was found, if more than once: equal texts are one result.
     #[serde(skip_serializing_if = "Option::is_none")]
     times_said: Option<usize>,
 }
@@ -138,10 +138,10 @@ pub fn found<Output: Serialize>(
         times_said: times_said(&hit),
         record: Record::shown(hit.memory, hit.length),
     };
+    let (results, said) = (recalled.answers(), recalled.notice());
     let hits: Vec<Hit> = recalled.hits.into_iter().map(hit).collect();
-    let results = hits.len() as u64;
     let output = output(hits);
-    let notice = both(both(notice, recalled.degraded), left_out);
+    let notice = both(both(notice, said), left_out);
     let reply = Reply::json(&output, Some(results))?.with_notice(notice);
     Ok(reply.with_explanations(explanations))
 }

@@ -18,20 +18,20 @@ const K_DEFAULT: usize = 8;
 pub struct SearchDiscovery;
 
 /// Find what was understood of a codebase before, by meaning and by words, best first. Call it
-/// before you explore code that somebody may have explored. Check what you find: its citations say
-/// what it rests on and in which state, `created_at` and `updated_at` how old it is; where it is
-/// out of date, store a new version under its id.
+/// before you explore code that may have been explored already. Check what you find: its citations
+/// say what it rests on and in which state, `created_at` and `updated_at` how old it is; where it
+/// is out of date, store a new version under its id.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// What you want to know, as a question or in key words.
+    /// A question, or key words, for what you want to know.
     query: String,
-    /// The scope to look in, exactly as it was given on storing; it begins with `discovery:`.
+    /// The scope to look in, exactly as it was given on storing; it starts with `discovery:`.
     /// Required unless `cross_spine` is true.
     scope: Option<String>,
     /// Only `map` or only `fact`; both if left out.
     kind: Option<DiscoveryKind>,
-    /// How many results at most: 8 if left out, 100 at most.
+    /// The maximum number of results: 8 if left out, at most 100.
     k: Option<Count>,
     /// Tokens of the reply: 25,000 if left out, unless the installation says otherwise.
     budget_tokens: Option<Count>,
@@ -51,12 +51,7 @@ impl TypedTool for SearchDiscovery {
     const NAME: &'static str = "search_discovery";
     const TITLE: &'static str = "Search discoveries";
     const SCOPE: Scope = Scope::Read;
-    const HINTS: Hints = Hints {
-        read_only: true,
-        destructive: false,
-        idempotent: true,
-        open_world: false,
-    };
+    const HINTS: Hints = Hints::READS;
     const OPERATION: &'static str = "memory:read";
     const QUERY: Option<&'static str> = Some("query");
     type Arguments = Arguments;

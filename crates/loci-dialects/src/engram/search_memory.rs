@@ -19,18 +19,18 @@ const K_DEFAULT: usize = 8;
 pub struct SearchMemory;
 
 /// Find what is known in one scope about something, by meaning and by words, best first. Call it
-/// before you decide or ask what may have been settled already. It finds your own memories, those
-/// that others shared, and what other tools filed in that scope for everyone; discoveries about
-/// code are found by `search_discovery` alone.
+/// before you decide or ask what may have been settled already. It finds your own memories,
+/// memories that others shared, and what other tools filed in that scope for everyone; only
+/// `search_discovery` finds discoveries about code.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// What you want to know, as a question or in key words.
+    /// A question, or key words, for what you want to know.
     query: String,
     /// The scope to look in, exactly as it was given on storing; `global` for what is filed under
     /// none.
     scope: String,
-    /// How many results at most: 8 if left out, 100 at most.
+    /// The maximum number of results: 8 if left out, at most 100.
     k: Option<Count>,
     /// Only memories with all of these tags.
     #[serde(default)]
@@ -58,12 +58,7 @@ impl TypedTool for SearchMemory {
     const NAME: &'static str = "search_memory";
     const TITLE: &'static str = "Search memories";
     const SCOPE: Scope = Scope::Read;
-    const HINTS: Hints = Hints {
-        read_only: true,
-        destructive: false,
-        idempotent: true,
-        open_world: false,
-    };
+    const HINTS: Hints = Hints::READS;
     const OPERATION: &'static str = "memory:read";
     const QUERY: Option<&'static str> = Some("query");
     const ALIASES: &'static [(&'static str, &'static str)] =

@@ -14,7 +14,7 @@ use crate::{Hints, Reply, TypedTool};
 
 pub struct SetVisibility;
 
-/// Share a memory or discovery of yours, or take that back. Whoever has a name here may read what
+/// Share a memory or discovery of yours, or take that back. Everyone with a name here may read what
 /// is shared; only you ever change it. Ask the person whose words it holds before you share it.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -30,12 +30,7 @@ impl TypedTool for SetVisibility {
     const TITLE: &'static str = "Share or unshare a memory";
     const SCOPE: Scope = Scope::Write;
     // It grants or removes the read access of others.
-    const HINTS: Hints = Hints {
-        read_only: false,
-        destructive: true,
-        idempotent: true,
-        open_world: false,
-    };
+    const HINTS: Hints = Hints::REPLACES;
     const OPERATION: &'static str = "memory:write";
     type Arguments = Arguments;
     type Output = Outcome;
@@ -53,6 +48,7 @@ impl TypedTool for SetVisibility {
             id: id.to_string(),
             status: "visibility updated",
             visibility,
+            replaced: None,
             notice: None,
         }
         .reply()

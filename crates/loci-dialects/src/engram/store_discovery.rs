@@ -15,20 +15,20 @@ use super::arguments::{
 };
 use super::record::SOURCE;
 use crate::faults::Faults;
-use crate::wire::pending;
+use crate::wire::{Replaced, pending};
 use crate::{Hints, Reply, TypedTool};
 
 pub struct StoreDiscovery;
 
-/// Keep what you found out about a codebase, so that nobody has to read the same again: how the
-/// parts of it fit (`map`) or one thing that can be checked (`fact`). Cite every file, commit or
-/// page that it rests on, with `pin`, so that a reader can tell whether it is out of date. Only
-/// `search_discovery` and `get_memory` show it, and no session begins with it. Give `id` to put a
+/// Keep what you found out about a codebase, so that no one has to read the same again: how its
+/// parts fit (`map`) or one thing that can be checked (`fact`). Cite every file, commit or page
+/// that it rests on, with `pin`, so that a reader can tell whether it is out of date. Only
+/// `search_discovery` and `get_memory` show it, and no session starts with it. Give `id` to put a
 /// new version in the place of an old one.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// What you understood, stored exactly as given (at most 64 KiB). No secrets.
+    /// Your finding, stored exactly as given (at most 64 KiB). No secrets.
     content: String,
     /// `map` for how something is built and where things are, `fact` for one claim that the
     /// citations prove.
@@ -36,7 +36,7 @@ pub struct Arguments {
     /// Its evidence, 1 to 50: `[{"kind": "file", "ref": "src/auth.rs", "locator": "L10-42"}]`.
     #[schemars(length(min = 1, max = CITATIONS_MAX))]
     citations: Vec<Citation>,
-    /// Where to file it: a name of 1 to 256 characters that begins with `discovery:`, by custom
+    /// Where to file it: a name of 1 to 256 characters that starts with `discovery:`, by custom
     /// discovery:repo:NAME.
     scope: String,
     /// Labels, at most 128 of 128 bytes; searches find it by them, too.
@@ -46,8 +46,8 @@ pub struct Arguments {
     /// Its gist in a sentence, for people (at most 4 KiB).
     summary: Option<String>,
     /// Left out, a new discovery gets a new id. The id of one of yours: everything of that is
-    /// replaced but for its owner, its visibility and when it was first stored. A UUID that nobody
-    /// has: it is stored under that, in lower case with hyphens.
+    /// replaced but for its owner, its visibility and when it was first stored. A UUID that is not
+    /// in use: it is stored under that, in lower case with hyphens.
     id: Option<String>,
 }
 
@@ -56,6 +56,9 @@ pub struct Arguments {
 pub struct Output {
     /// The id of the discovery.
     id: String,
+    /// The text that stood under the id, unless the new one is the same.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    replaced: Option<Replaced>,
 }
 
 impl TypedTool for StoreDiscovery {
@@ -63,12 +66,7 @@ impl TypedTool for StoreDiscovery {
     const TITLE: &'static str = "Store a discovery";
     const SCOPE: Scope = Scope::Write;
     // With an id it overwrites; without one, every call adds another record.
-    const HINTS: Hints = Hints {
-        read_only: false,
-        destructive: true,
-        idempotent: false,
-        open_world: false,
-    };
+    const HINTS: Hints = Hints::CHANGES;
     const OPERATION: &'static str = "memory:write";
     type Arguments = Arguments;
     type Output = Output;
@@ -118,6 +116,10 @@ impl TypedTool for StoreDiscovery {
         };
         let output = Output {
             id: remembered.memory.id.to_string(),
+            replaced: arguments
+                .id
+                .and_then(|_| call.memories().replaced_by(&remembered.memory))
+                .map(|version| Replaced::of_version(&version)),
         };
         Ok(Reply::json(&output, None)?
             .with_notice(pending("stored", remembered.embedding))

@@ -18,10 +18,10 @@ use crate::{Hints, Reply, TypedTool};
 pub struct StoreMemory;
 
 /// Keep one thing for later sessions: a decision, a preference, a convention or a gotcha. Call it
-/// when something is settled, and write it so that it makes sense alone, with its reason. Leave out
-/// secrets, what is only true now (dates of today, the state of a task), and what the repository
-/// says anyway. It is private to you until `set_visibility` shares it. To keep what you found out
-/// by reading code, use `store_discovery`.
+/// when something is settled, and write it so that it makes sense by itself, with its reason. Leave
+/// out secrets, what is only true now (dates of today, the state of a task), and what the
+/// repository says anyway. It is private to you until `set_visibility` shares it. To keep what you
+/// found out by reading code, use `store_discovery`.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
@@ -29,11 +29,11 @@ pub struct Arguments {
     content: String,
     /// Where to file it: a name of 1 to 256 characters that `search_memory` and `list_memory` take
     /// as a whole, by custom run:tier:repo, such as eval-2026-05:project:gateway; `global` for what
-    /// holds everywhere. Not one that begins with `discovery:`.
+    /// holds everywhere. Not one that starts with `discovery:`.
     scope: String,
-    /// Whether a person said it or you concluded it.
+    /// `user-said` if a person said it, `agent-inferred` if you concluded it.
     source: Source,
-    /// What it is.
+    /// The kind of memory.
     category: Category,
     /// Labels, at most 128 of 128 bytes; searches find it by them, too.
     #[serde(default)]
@@ -100,12 +100,7 @@ impl TypedTool for StoreMemory {
     const NAME: &'static str = "store_memory";
     const TITLE: &'static str = "Store a memory";
     const SCOPE: Scope = Scope::Write;
-    const HINTS: Hints = Hints {
-        read_only: false,
-        destructive: false,
-        idempotent: false,
-        open_world: false,
-    };
+    const HINTS: Hints = Hints::ADDS;
     const OPERATION: &'static str = "memory:write";
     type Arguments = Arguments;
     type Output = Output;

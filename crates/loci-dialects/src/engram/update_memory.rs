@@ -10,7 +10,7 @@ use super::arguments::{id, in_words, record_id};
 use super::outcome::Outcome;
 use super::record::visibility;
 use crate::faults::Faults;
-use crate::wire::pending;
+use crate::wire::{Replaced, pending};
 use crate::{Hints, Reply, TypedTool};
 
 pub struct UpdateMemory;
@@ -33,12 +33,7 @@ impl TypedTool for UpdateMemory {
     const NAME: &'static str = "update_memory";
     const TITLE: &'static str = "Update a memory";
     const SCOPE: Scope = Scope::Write;
-    const HINTS: Hints = Hints {
-        read_only: false,
-        destructive: true,
-        idempotent: true,
-        open_world: false,
-    };
+    const HINTS: Hints = Hints::REPLACES;
     const OPERATION: &'static str = "memory:write";
     type Arguments = Arguments;
     type Output = Outcome;
@@ -64,6 +59,10 @@ impl TypedTool for UpdateMemory {
             id: id.to_string(),
             status: "updated",
             visibility,
+            replaced: call
+                .memories()
+                .replaced_by(&memory)
+                .map(|version| Replaced::of_version(&version)),
             notice: pending("updated", embedding),
         }
         .reply()

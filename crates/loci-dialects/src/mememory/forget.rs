@@ -30,12 +30,7 @@ impl TypedTool for Forget {
     const NAME: &'static str = "forget";
     const TITLE: &'static str = "Forget";
     const SCOPE: loci_core::Scope = loci_core::Scope::Write;
-    const HINTS: Hints = Hints {
-        read_only: false,
-        destructive: true,
-        idempotent: true,
-        open_world: false,
-    };
+    const HINTS: Hints = Hints::REPLACES;
     const OPERATION: &'static str = "memory:delete";
     type Arguments = Arguments;
     type Output = Output;

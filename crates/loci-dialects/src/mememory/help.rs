@@ -14,7 +14,7 @@ pub struct Help;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// What to explain; everything, if left out.
+    /// The subject to explain; everything, if left out.
     topic: Option<Topic>,
 }
 
@@ -62,12 +62,7 @@ impl TypedTool for Help {
     const NAME: &'static str = "help";
     const TITLE: &'static str = "Help";
     const SCOPE: loci_core::Scope = loci_core::Scope::Read;
-    const HINTS: Hints = Hints {
-        read_only: true,
-        destructive: false,
-        idempotent: true,
-        open_world: false,
-    };
+    const HINTS: Hints = Hints::READS;
     const OPERATION: &'static str = "help";
     type Arguments = Arguments;
     type Output = Output;

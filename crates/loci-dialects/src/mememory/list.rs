@@ -35,9 +35,10 @@ pub struct Arguments {
     /// Only memories that every session start reads (`bootstrap`), that every prompt reads as well
     /// (`pinned`), or only the others (`on_demand`).
     delivery: Option<DeliveryArgument>,
-    /// How many records at most: 20 if left out, 1000 at most.
+    /// The maximum number of records: 20 if left out, at most 1000.
     limit: Option<Count>,
-    /// How many records to skip, for the next page; with `id`, how many characters of the text.
+    /// The number of records to skip, for the next page; with `id`, the number of characters of the
+    /// text.
     offset: Option<Offset>,
     /// Tokens of the reply: 25,000 if left out, unless the installation says otherwise.
     budget_tokens: Option<Count>,
@@ -47,12 +48,7 @@ impl TypedTool for List {
     const NAME: &'static str = "list";
     const TITLE: &'static str = "List";
     const SCOPE: loci_core::Scope = loci_core::Scope::Read;
-    const HINTS: Hints = Hints {
-        read_only: true,
-        destructive: false,
-        idempotent: true,
-        open_world: false,
-    };
+    const HINTS: Hints = Hints::READS;
     const OPERATION: &'static str = "memory:read";
     type Arguments = Arguments;
     type Output = Vec<Record>;

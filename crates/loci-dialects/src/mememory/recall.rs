@@ -26,14 +26,14 @@ pub struct Recall;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// What you want to know, as a question or in key words.
+    /// A question, or key words, for what you want to know.
     query: String,
-    /// `global` for global memories alone; `project` for the memories of `project` alone, or of
-    /// all projects without it.
+    /// `global` for only global memories; `project` for only the memories of `project`, or of all
+    /// projects without it.
     scope: Option<Scope>,
     /// The project that you are working on.
     project: Option<String>,
-    /// How many results at most: 5 if left out, 100 at most.
+    /// The maximum number of results: 5 if left out, at most 100.
     limit: Option<Count>,
     /// Only memories of this type.
     r#type: Option<MemoryType>,
@@ -50,7 +50,7 @@ pub struct Hit {
     memory: Record,
     /// Relevance x scope weight x weight x decay with age, 0 to 1.
     score: f64,
-    /// How often this text was found, if more than once: equal texts are one result.
+    /// The number of times that this text was found, if more than once: equal texts are one result.
     #[serde(skip_serializing_if = "Option::is_none")]
     times_said: Option<usize>,
 }
@@ -59,12 +59,7 @@ impl TypedTool for Recall {
     const NAME: &'static str = "recall";
     const TITLE: &'static str = "Recall";
     const SCOPE: loci_core::Scope = loci_core::Scope::Read;
-    const HINTS: Hints = Hints {
-        read_only: true,
-        destructive: false,
-        idempotent: true,
-        open_world: false,
-    };
+    const HINTS: Hints = Hints::READS;
     const OPERATION: &'static str = "memory:read";
     const QUERY: Option<&'static str> = Some("query");
     type Arguments = Arguments;
@@ -95,6 +90,7 @@ impl TypedTool for Recall {
             memory: Record::shown(call.caller(), hit.memory, hit.length),
             score: rounded(hit.score, 4),
         };
+        let (answers, said) = (recalled.answers(), recalled.notice());
         let hits: Vec<Hit> = recalled.hits.into_iter().map(hit).collect();
         // A caller that named the scope knows it, but may not know why nothing is there.
         let outside = if is_scope_given && !hits.is_empty() {
@@ -106,11 +102,8 @@ impl TypedTool for Recall {
                     .unsearched(&request.tiers, &request.collections)?,
             )
         };
-        let notice = both(
-            both(both(recalled.degraded, named.notice), left_out),
-            outside,
-        );
-        Ok(Reply::json(&hits, Some(hits.len() as u64))?
+        let notice = both(both(both(said, named.notice), left_out), outside);
+        Ok(Reply::json(&hits, Some(answers))?
             .with_notice(notice)
             .with_explanations(explanations))
     }

@@ -15,7 +15,7 @@ pub struct Record {
     /// Its title, if it has one: that of a note.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// The text, or the parts of it that fit.
+    /// The text, or its parts that fit.
     pub content: String,
     /// The part of the text that is shown.
     #[serde(flatten)]
@@ -28,8 +28,8 @@ pub struct Record {
     /// The project, of a memory with scope `project`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
-    /// What it is: fact, rule, decision, feedback, context, bootstrap; other words for memories
-    /// that other tools filed.
+    /// The kind of memory: fact, rule, decision, feedback, context, bootstrap; other words for
+    /// memories that other tools filed.
     pub r#type: String,
     /// Its labels.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -45,7 +45,7 @@ pub struct Record {
     /// The id of the memory that replaced it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub superseded_by: Option<String>,
-    /// How long it lives, counted from `created_at`.
+    /// The time that it lives, counted from `created_at`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ttl: Option<String>,
     /// When it vanishes.

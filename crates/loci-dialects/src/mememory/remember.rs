@@ -12,7 +12,7 @@ use crate::{Hints, Reply, TypedTool};
 
 pub struct Remember;
 
-/// Store a memory that outlives this conversation. Write it so that it makes sense alone: one
+/// Store a memory that outlives this conversation. Write it so that it makes sense by itself: one
 /// self-contained fact, rule, decision or piece of feedback. The reply warns when similar memories
 /// exist that it may contradict.
 #[derive(Deserialize, JsonSchema)]
@@ -31,7 +31,7 @@ pub struct Arguments {
     r#type: Option<MemoryType>,
     /// Labels, such as `["frontend", "performance"]`.
     tags: Option<Tags>,
-    /// How long it is worth keeping: 90s, 45m, 24h, 7d, 2w, 1h30m, P3D. For good if left out.
+    /// The time that it is worth keeping: 90s, 45m, 24h, 7d, 2w, 1h30m, P3D. For good if left out.
     ttl: Option<String>,
     /// Confidence or priority; 1.0 if left out.
     #[schemars(range(min = 0.1, max = 1.0))]
@@ -50,7 +50,7 @@ pub struct Arguments {
 pub struct Output {
     #[serde(flatten)]
     memory: Record,
-    /// What the user should know about.
+    /// Problems that the user should know about.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<Warning>,
 }
@@ -65,7 +65,7 @@ enum Warning {
         /// Tokens that it should not exceed.
         budget: usize,
     },
-    /// Hosts do not show every memory that a session should begin with.
+    /// Hosts do not show every memory that a session should start with.
     SessionStart {
         /// The number of memories that the smallest host shows.
         shown: usize,
@@ -108,12 +108,7 @@ impl TypedTool for Remember {
     const NAME: &'static str = "remember";
     const TITLE: &'static str = "Remember";
     const SCOPE: loci_core::Scope = loci_core::Scope::Write;
-    const HINTS: Hints = Hints {
-        read_only: false,
-        destructive: false,
-        idempotent: false,
-        open_world: false,
-    };
+    const HINTS: Hints = Hints::ADDS;
     const OPERATION: &'static str = "memory:write";
     type Arguments = Arguments;
     type Output = Output;
@@ -204,11 +199,11 @@ fn reply(output: Output) -> Result<Reply> {
     for warning in &output.warnings {
         match warning {
             Warning::BootstrapBudget { tokens, budget } => text.push_str(&format!(
-                "BOOTSTRAP BUDGET EXCEEDED\nThe memory was stored, but sessions now begin with about {tokens} tokens of \
+                "BOOTSTRAP BUDGET EXCEEDED\nThe memory was stored, but sessions now start with about {tokens} tokens of \
                  memories; the budget is {budget}. Shorten, merge or remove some bootstrap memories.\n\n"
             )),
             Warning::SessionStart { shown, total, shows_this } => text.push_str(&format!(
-                "SESSION START FULL\nThe memory was stored, but {shown} of the {total} memories that a session should begin \
+                "SESSION START FULL\nThe memory was stored, but {shown} of the {total} memories that a session should start \
                  with fit what hosts show at its start, and this one is {}among them. Rules and feedback come first, then \
                  what has more weight, then what is older. Shorten, merge or remove some of them.\n\n",
                 if *shows_this { "" } else { "not " }

@@ -31,14 +31,14 @@ pub struct Output {
     by_scope: Scopes,
     /// Memories of each project; of many, the 50 largest.
     by_project: BTreeMap<String, u64>,
-    /// How many more projects there are.
+    /// The number of further projects.
     #[serde(skip_serializing_if = "is_zero")]
     more_projects: u64,
     /// Memories by how agents get them.
     by_delivery: Deliveries,
     /// Memories of each type; of many, the 50 largest.
     by_type: BTreeMap<String, u64>,
-    /// How many more types there are.
+    /// The number of further types.
     #[serde(skip_serializing_if = "is_zero")]
     more_types: u64,
     /// Keys, tokens and passwords that were taken out of memories before these were stored, by
@@ -69,12 +69,7 @@ impl TypedTool for Stats {
     const NAME: &'static str = "stats";
     const TITLE: &'static str = "Statistics";
     const SCOPE: loci_core::Scope = loci_core::Scope::Read;
-    const HINTS: Hints = Hints {
-        read_only: true,
-        destructive: false,
-        idempotent: true,
-        open_world: false,
-    };
+    const HINTS: Hints = Hints::READS;
     const OPERATION: &'static str = "memory:count";
     type Arguments = Arguments;
     type Output = Output;

@@ -3,9 +3,10 @@
 use loci_core::{Result, Scope};
 use loci_engine::{Call, Embedding};
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::record::Record;
+use crate::wire::Replaced;
 use crate::{Hints, Reply, TypedTool};
 
 pub struct Update;
@@ -20,21 +21,26 @@ pub struct Arguments {
     content: String,
 }
 
+/// The memory with its new text.
+#[derive(Serialize, JsonSchema)]
+pub struct Output {
+    #[serde(flatten)]
+    memory: Record,
+    /// The text that it replaced, unless the new one is the same.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    replaced: Option<Replaced>,
+}
+
 impl TypedTool for Update {
     const NAME: &'static str = "update";
     const TITLE: &'static str = "Update";
     const SCOPE: Scope = Scope::Write;
     // The reply returns the memory's other fields besides the new text.
     const FURTHER_SCOPES: &'static [Scope] = &[Scope::Read];
-    const HINTS: Hints = Hints {
-        read_only: false,
-        destructive: true,
-        idempotent: true,
-        open_world: false,
-    };
+    const HINTS: Hints = Hints::REPLACES;
     const OPERATION: &'static str = "memory:write";
     type Arguments = Arguments;
-    type Output = Record;
+    type Output = Output;
 
     fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {
         let id = call.memories().memory_id("id", &arguments.id)?;
@@ -45,6 +51,11 @@ impl TypedTool for Update {
                 "updated and found by its words, not yet by its meaning: {reason}"
             )),
         };
-        Ok(Reply::json(&Record::of(call.caller(), memory), None)?.with_notice(notice))
+        let replaced = call.memories().replaced_by(&memory);
+        let output = Output {
+            memory: Record::of(call.caller(), memory),
+            replaced: replaced.as_ref().map(Replaced::of_version),
+        };
+        Ok(Reply::json(&output, None)?.with_notice(notice))
     }
 }

@@ -53,12 +53,13 @@ pub struct Search {
     memory_type: Option<String>,
     /// Only memories with all of these tags.
     tags: Option<Vec<String>>,
-    /// Only messages of this conversation, by its `conversation_id`, and what is kept of it.
+    /// Only messages of this conversation, by its `conversation_id`, and the memories made from
+    /// them.
     conversation: Option<String>,
-    /// How many results at most: 10 if left out, 100 at most unless the installation says
+    /// The maximum number of results: 10 if left out, at most 100 unless the installation says
     /// otherwise.
     limit: Option<Count>,
-    /// Only messages (`stm`) or only what was made of them and is kept (`ltm`); both if left out.
+    /// Only messages (`stm`) or only memories made from messages (`ltm`); both if left out.
     #[schemars(length(min = 1))]
     tier: Option<Vec<TierName>>,
     /// Tokens of the reply: 25,000 if left out, unless the installation says otherwise.
@@ -66,7 +67,7 @@ pub struct Search {
     /// The id of a memory to read word for word, without a query. A text that is too long for one
     /// reply comes in pages.
     memory_id: Option<String>,
-    /// With `memory_id`: where in the text to begin, in characters.
+    /// With `memory_id`: where in the text to start, in characters.
     offset: Option<Offset>,
 }
 
@@ -164,9 +165,10 @@ fn tiers(names: Option<&[TierName]>) -> Vec<Tier> {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TimeRange {
-    /// The first moment, in ISO 8601; without a zone it is UTC, a date alone is its beginning.
+    /// The first moment, in ISO 8601; without a zone it is UTC, a date without a time is its first
+    /// moment.
     start: Option<String>,
-    /// The last moment, in ISO 8601; a date alone is its end.
+    /// The last moment, in ISO 8601; a date without a time is its last moment.
     end: Option<String>,
 }
 

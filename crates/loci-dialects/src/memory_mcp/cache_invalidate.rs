@@ -10,7 +10,7 @@ use crate::{Hints, Reply, TypedTool};
 pub struct CacheInvalidate;
 
 /// Forget cached answers of the user that no longer hold: those whose question matches a pattern,
-/// or all of them.
+/// or all.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
@@ -28,7 +28,7 @@ pub struct Arguments {
 pub struct Output {
     /// Whose answers these were.
     user_id: String,
-    /// How many.
+    /// The number of deleted answers.
     deleted_count: u64,
 }
 
@@ -36,12 +36,7 @@ impl TypedTool for CacheInvalidate {
     const NAME: &'static str = "cache_invalidate";
     const TITLE: &'static str = "Forget cached answers";
     const SCOPE: Scope = Scope::Write;
-    const HINTS: Hints = Hints {
-        read_only: false,
-        destructive: true,
-        idempotent: true,
-        open_world: false,
-    };
+    const HINTS: Hints = Hints::REPLACES;
     const OPERATION: &'static str = "cache:delete";
     type Arguments = Arguments;
     type Output = Output;

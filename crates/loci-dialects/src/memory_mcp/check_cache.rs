@@ -20,8 +20,8 @@ pub struct Arguments {
     user_id: String,
     /// The question.
     query: String,
-    /// How similar the questions must be: 1 is the same, 0.5 is unrelated; 0.95 if left out, unless
-    /// the installation says otherwise.
+    /// The similarity that the questions must have: 1 is the same, 0.5 is unrelated; 0.95 if left
+    /// out, unless the installation says otherwise.
     #[schemars(range(min = 0.0, max = 1.0))]
     similarity_threshold: Option<f64>,
 }
@@ -29,7 +29,7 @@ pub struct Arguments {
 /// The cached answer, if there is one.
 #[derive(Default, Serialize, JsonSchema)]
 pub struct Output {
-    /// Whether there is one; without it, nothing else is said.
+    /// True if there is an answer; without one, nothing else is said.
     cache_hit: bool,
     /// The question that was answered.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -37,7 +37,7 @@ pub struct Output {
     /// The answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     response: Option<String>,
-    /// How similar the questions are, 0 to 1.
+    /// The similarity of the questions, 0 to 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     score: Option<f64>,
 }
@@ -46,12 +46,7 @@ impl TypedTool for CheckCache {
     const NAME: &'static str = "check_cache";
     const TITLE: &'static str = "Look for a cached answer";
     const SCOPE: Scope = Scope::Read;
-    const HINTS: Hints = Hints {
-        read_only: true,
-        destructive: false,
-        idempotent: true,
-        open_world: false,
-    };
+    const HINTS: Hints = Hints::READS;
     const OPERATION: &'static str = "cache:read";
     const QUERY: Option<&'static str> = Some("query");
     type Arguments = Arguments;

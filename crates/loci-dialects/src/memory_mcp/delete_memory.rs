@@ -25,7 +25,7 @@ pub struct Arguments {
     user_id: String,
     /// The id of one memory, without any other condition.
     memory_id: Option<String>,
-    /// Messages of this conversation, by its `conversation_id`, and what is kept of it.
+    /// Messages of this conversation, by its `conversation_id`, and the memories made from them.
     conversation: Option<String>,
     /// Memories with all of these tags, whatever the conversation unless you name one.
     #[schemars(length(min = 1))]
@@ -43,9 +43,9 @@ pub struct Arguments {
 /// The result of the deletion.
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
-    /// How many memories were deleted, or would be.
+    /// The number of memories that were deleted, or would be.
     deleted_count: usize,
-    /// Whether they were only counted.
+    /// True if they were only counted.
     dry_run: bool,
     /// Of how many conversations these memories are.
     conversations: usize,
@@ -55,12 +55,7 @@ impl TypedTool for DeleteMemory {
     const NAME: &'static str = "delete_memory";
     const TITLE: &'static str = "Delete memories";
     const SCOPE: Scope = Scope::Write;
-    const HINTS: Hints = Hints {
-        read_only: false,
-        destructive: true,
-        idempotent: true,
-        open_world: false,
-    };
+    const HINTS: Hints = Hints::REPLACES;
     const OPERATION: &'static str = "memory:delete";
     const ALIASES: &'static [(&'static str, &'static str)] = CONVERSATION_ALIASES;
     type Arguments = Arguments;

@@ -24,7 +24,7 @@ pub struct Hit {
     memory: Document,
     /// Its reciprocal rank fusion score: higher is better, and only comparisons are meaningful.
     rrf_score: f64,
-    /// How often this text was found, if more than once: equal texts are one result.
+    /// The number of times that this text was found, if more than once: equal texts are one result.
     #[serde(skip_serializing_if = "Option::is_none")]
     times_said: Option<usize>,
 }
@@ -33,12 +33,7 @@ impl TypedTool for HybridSearch {
     const NAME: &'static str = "hybrid_search";
     const TITLE: &'static str = "Search by words and meaning";
     const SCOPE: Scope = Scope::Read;
-    const HINTS: Hints = Hints {
-        read_only: true,
-        destructive: false,
-        idempotent: true,
-        open_world: false,
-    };
+    const HINTS: Hints = Hints::READS;
     const OPERATION: &'static str = "search";
     const QUERY: Option<&'static str> = Some("query");
     const ALIASES: &'static [(&'static str, &'static str)] = CONVERSATION_ALIASES;

@@ -10,8 +10,8 @@ use crate::{Hints, Reply, TypedTool};
 
 pub struct MemoryHealth;
 
-/// Count what the user said here and what became of it: messages, long-term memories, and how many
-/// of these are sorted already.
+/// Count what the user said here: messages, the long-term memories made from them, and how many of
+/// these are sorted already.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
@@ -24,7 +24,7 @@ pub struct Arguments {
 pub struct Output {
     /// Whose memories these are.
     user_id: String,
-    /// All of them.
+    /// Their total number.
     total_memories: u64,
     /// By tier.
     tier_stats: TierStats,
@@ -42,11 +42,11 @@ struct TierStats {
 
 #[derive(Serialize, JsonSchema)]
 struct EnrichmentStats {
-    /// Those with importance, summary and type.
+    /// Memories with importance, summary and type.
     completed: u64,
-    /// Those that wait for it.
+    /// Memories that wait for enrichment.
     pending: u64,
-    /// Those whose enrichment failed too often, if any; searches find them all the same.
+    /// Memories whose enrichment failed too often, if any; searches find them all the same.
     #[serde(skip_serializing_if = "is_zero")]
     failed: u64,
 }
@@ -55,12 +55,7 @@ impl TypedTool for MemoryHealth {
     const NAME: &'static str = "memory_health";
     const TITLE: &'static str = "Count memories";
     const SCOPE: Scope = Scope::Read;
-    const HINTS: Hints = Hints {
-        read_only: true,
-        destructive: false,
-        idempotent: true,
-        open_world: false,
-    };
+    const HINTS: Hints = Hints::READS;
     const OPERATION: &'static str = "admin:health";
     type Arguments = Arguments;
     type Output = Output;

@@ -26,7 +26,7 @@ pub struct Arguments {
 pub struct Output {
     /// The name.
     key: String,
-    /// Whether something stands under it.
+    /// True if there is a choice under it.
     found: bool,
     /// The choice.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -67,12 +67,7 @@ impl TypedTool for RecallDecision {
     const NAME: &'static str = "recall_decision";
     const TITLE: &'static str = "Recall a decision";
     const SCOPE: Scope = Scope::Read;
-    const HINTS: Hints = Hints {
-        read_only: true,
-        destructive: false,
-        idempotent: true,
-        open_world: false,
-    };
+    const HINTS: Hints = Hints::READS;
     const OPERATION: &'static str = "decision:read";
     type Arguments = Arguments;
     type Output = Output;

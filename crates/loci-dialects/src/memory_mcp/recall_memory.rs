@@ -15,8 +15,8 @@ const FAMILIARITY_MAX: f64 = 3.0;
 
 pub struct RecallMemory;
 
-/// Find what a user said and what is known about them. Recent, important and often recalled
-/// memories come first among those that fit the question. A message and the memory made from it
+/// Find what a user said and what is known about them. Of the memories that fit the question,
+/// recent, important and often recalled ones come first. A message and the memory made from it
 /// count as one.
 #[derive(Deserialize, JsonSchema)]
 pub struct Arguments(Search);
@@ -28,7 +28,7 @@ pub struct Hit {
     memory: Document,
     /// Recency, importance and relevance, weighted; 0 to 1 unless the installation says otherwise.
     final_score: f64,
-    /// How often this text was found, if more than once: equal texts are one result.
+    /// The number of times that this text was found, if more than once: equal texts are one result.
     #[serde(skip_serializing_if = "Option::is_none")]
     times_said: Option<usize>,
 }
@@ -37,12 +37,7 @@ impl TypedTool for RecallMemory {
     const NAME: &'static str = "recall_memory";
     const TITLE: &'static str = "Recall memories";
     const SCOPE: Scope = Scope::Read;
-    const HINTS: Hints = Hints {
-        read_only: true,
-        destructive: false,
-        idempotent: true,
-        open_world: false,
-    };
+    const HINTS: Hints = Hints::READS;
     const OPERATION: &'static str = "memory:read";
     const QUERY: Option<&'static str> = Some("query");
     const ALIASES: &'static [(&'static str, &'static str)] = CONVERSATION_ALIASES;

@@ -26,7 +26,7 @@ pub struct Document {
     /// Its title, if it has one: that of a note.
     #[serde(skip_serializing_if = "Option::is_none")]
     title: Option<String>,
-    /// The text, or the parts of it that fit.
+    /// The text, or its parts that fit.
     content: String,
     #[serde(flatten)]
     cut: Truncation,
@@ -159,7 +159,7 @@ impl From<Link> for LinkDocument {
 pub struct SearchResults<Hit> {
     /// The memories, best first.
     results: Vec<Hit>,
-    /// How many these are.
+    /// The number of results.
     count: usize,
 }
 
@@ -194,12 +194,12 @@ impl<Hit: Serialize> SearchResults<Hit> {
                 found.score,
             )
         };
+        let (answers, said) = (recalled.answers(), recalled.notice());
         let found = SearchResults {
             count: recalled.hits.len(),
             results: recalled.hits.into_iter().map(hit).collect(),
         };
-        let reply = Reply::json(&found, Some(found.count as u64))?
-            .with_notice(both(recalled.degraded, left_out));
+        let reply = Reply::json(&found, Some(answers))?.with_notice(both(said, left_out));
         Ok(reply.with_explanations(explanations))
     }
 }

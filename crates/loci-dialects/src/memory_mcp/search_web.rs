@@ -19,7 +19,7 @@ pub struct Arguments {
     /// For whom you search; it stands in the audit log.
     #[expect(dead_code, reason = "the dialect made it the caller")]
     user_id: String,
-    /// What to search for.
+    /// The question, or key words.
     query: String,
 }
 

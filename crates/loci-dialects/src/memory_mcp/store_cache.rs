@@ -16,7 +16,7 @@ pub struct StoreCache;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// Whose question it is; nobody else gets the answer.
+    /// Whose question it is; no other user gets the answer.
     #[expect(dead_code, reason = "the dialect made it the caller")]
     user_id: String,
     /// The question.
@@ -36,12 +36,7 @@ impl TypedTool for StoreCache {
     const NAME: &'static str = "store_cache";
     const TITLE: &'static str = "Cache an answer";
     const SCOPE: Scope = Scope::Write;
-    const HINTS: Hints = Hints {
-        read_only: false,
-        destructive: false,
-        idempotent: false,
-        open_world: false,
-    };
+    const HINTS: Hints = Hints::ADDS;
     const OPERATION: &'static str = "cache:write";
     const QUERY: Option<&'static str> = Some("query");
     type Arguments = Arguments;

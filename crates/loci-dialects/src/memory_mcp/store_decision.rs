@@ -5,7 +5,7 @@ use loci_engine::Call;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::wire::Whole;
+use crate::wire::{Replaced, Whole};
 use crate::{Hints, Reply, TypedTool};
 
 pub struct StoreDecision;
@@ -19,7 +19,7 @@ pub struct Arguments {
     user_id: String,
     /// The name to find it under (at most 256 characters).
     key: String,
-    /// What was chosen, kept exactly as given (at most 1 MiB).
+    /// The choice, kept exactly as given (at most 1 MiB).
     value: String,
     /// Days until it is forgotten, at most 36500; never, if left out.
     ttl_days: Option<Whole<1>>,
@@ -34,24 +34,23 @@ pub struct Output {
     action: &'static str,
     /// Whose choice it is.
     user_id: String,
+    /// The choice that stood under the name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    replaced: Option<Replaced>,
 }
 
 impl TypedTool for StoreDecision {
     const NAME: &'static str = "store_decision";
     const TITLE: &'static str = "Store a decision";
     const SCOPE: Scope = Scope::Write;
-    const HINTS: Hints = Hints {
-        read_only: false,
-        destructive: true,
-        idempotent: true,
-        open_world: false,
-    };
+    const HINTS: Hints = Hints::REPLACES;
     const OPERATION: &'static str = "decision:write";
     type Arguments = Arguments;
     type Output = Output;
 
     fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {
         let ttl_days = arguments.ttl_days.map(|days| days.0 as u64);
+        let before = call.conversations().decision_before(&arguments.key);
         let is_new = call
             .conversations()
             .decide(&arguments.key, &arguments.value, ttl_days)?;
@@ -60,6 +59,9 @@ impl TypedTool for StoreDecision {
             key: arguments.key,
             action,
             user_id: arguments.user_id,
+            replaced: before
+                .filter(|_| !is_new)
+                .map(|before| Replaced::of(&before.value, before.updated_at)),
         };
         Reply::json(&output, None)
     }

@@ -20,9 +20,9 @@ const KEYS_NAMED_MAX: usize = 8;
 
 pub struct StoreMemory;
 
-/// Remember messages of a conversation, all of them or none. Each is found as said for a while (a
-/// day, unless the installation says otherwise); what people say in more than 30 characters is
-/// sorted in the background and kept for good.
+/// Remember messages of a conversation, all or none. Each is found as said for a while (a day,
+/// unless the installation says otherwise); what people say in more than 30 characters is sorted in
+/// the background and kept for good.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
@@ -107,7 +107,7 @@ fn role(name: Value) -> Option<Role> {
 pub struct Output {
     /// The ids of the messages, in their order.
     stm_ids: Vec<String>,
-    /// How many these are.
+    /// The number of messages.
     count: usize,
     /// The name of the new conversation, if the call named none.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -118,12 +118,7 @@ impl TypedTool for StoreMemory {
     const NAME: &'static str = "store_memory";
     const TITLE: &'static str = "Store messages";
     const SCOPE: Scope = Scope::Write;
-    const HINTS: Hints = Hints {
-        read_only: false,
-        destructive: false,
-        idempotent: false,
-        open_world: false,
-    };
+    const HINTS: Hints = Hints::ADDS;
     const OPERATION: &'static str = "memory:write";
     type Arguments = Arguments;
     type Output = Output;

@@ -46,12 +46,7 @@ impl TypedTool for WipeUserData {
     const NAME: &'static str = "wipe_user_data";
     const TITLE: &'static str = "Remove a user's data";
     const SCOPE: Scope = Scope::Write;
-    const HINTS: Hints = Hints {
-        read_only: false,
-        destructive: true,
-        idempotent: true,
-        open_world: false,
-    };
+    const HINTS: Hints = Hints::REPLACES;
     const OPERATION: &'static str = loci_engine::WIPE;
     type Arguments = Arguments;
     type Output = Output;

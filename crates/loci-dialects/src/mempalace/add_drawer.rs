@@ -65,12 +65,7 @@ impl TypedTool for AddDrawer {
     const NAME: &'static str = "mempalace_add_drawer";
     const TITLE: &'static str = "File a text";
     const SCOPE: Scope = Scope::Write;
-    const HINTS: Hints = Hints {
-        read_only: false,
-        destructive: false,
-        idempotent: true,
-        open_world: false,
-    };
+    const HINTS: Hints = Hints::ADDS_ONCE;
     const OPERATION: &'static str = "memory:write";
     type Arguments = Arguments;
     type Output = FiledDrawer;

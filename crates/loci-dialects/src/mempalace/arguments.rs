@@ -137,7 +137,7 @@ pub fn resolve_place(
     let wing = match collections {
         CollectionFilter::Only(name) | CollectionFilter::GlobalAnd(name) => Some(name),
         CollectionFilter::Global => Some(GLOBAL_WING.to_owned()),
-        CollectionFilter::Any | CollectionFilter::AnyNamed => None,
+        CollectionFilter::Any | CollectionFilter::AnyNamed | CollectionFilter::AnyOf(_) => None,
     };
     Ok(ResolvedPlace {
         wing,

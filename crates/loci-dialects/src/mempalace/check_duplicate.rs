@@ -29,7 +29,7 @@ pub struct CheckDuplicate;
 pub struct Arguments {
     /// The text (at most 1 MiB).
     content: String,
-    /// How similar a drawer must be: 0.87 if left out, 1 for the same text.
+    /// The similarity that a drawer must have: 0.87 if left out, 1 for the same text.
     #[schemars(range(min = 0.0, max = 1.0))]
     threshold: Option<f64>,
     /// Tokens of the reply: 25,000 if left out, unless the installation says otherwise.
@@ -39,9 +39,9 @@ pub struct Arguments {
 /// The duplicates that were found.
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
-    /// Whether anything is similar enough.
+    /// True if anything is similar enough.
     is_duplicate: bool,
-    /// What is, nearest first: five drawers at most.
+    /// The similar drawers, nearest first: five at most.
     matches: Vec<Match>,
 }
 
@@ -53,8 +53,7 @@ struct Match {
     wing: String,
     /// Its room.
     room: String,
-    /// How similar it is, 0 to 1: of a long text, how much of it is there and how near, on the
-    /// average.
+    /// Its similarity, 0 to 1: of a long text, how much is there and how near, on the average.
     similarity: f64,
     /// Its title, if it has one: that of a note.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -87,12 +86,7 @@ impl TypedTool for CheckDuplicate {
     const NAME: &'static str = "mempalace_check_duplicate";
     const TITLE: &'static str = "Check for duplicates";
     const SCOPE: Scope = Scope::Read;
-    const HINTS: Hints = Hints {
-        read_only: true,
-        destructive: false,
-        idempotent: true,
-        open_world: false,
-    };
+    const HINTS: Hints = Hints::READS;
     const OPERATION: &'static str = "search";
     type Arguments = Arguments;
     type Output = Output;

@@ -141,12 +141,7 @@ impl TypedTool for FileSession {
     const SCOPE: Scope = Scope::Write;
     // The reply names drawers that are there.
     const FURTHER_SCOPES: &'static [Scope] = &[Scope::Read];
-    const HINTS: Hints = Hints {
-        read_only: false,
-        destructive: false,
-        idempotent: true,
-        open_world: false,
-    };
+    const HINTS: Hints = Hints::ADDS_ONCE;
     const OPERATION: &'static str = "memory:write";
     type Arguments = Arguments;
     type Output = SavedSession;

@@ -47,7 +47,7 @@ pub struct Output {
     source: End,
     /// The other one.
     target: End,
-    /// What ties them; empty if nobody said.
+    /// The relation between them; empty if the call gave no label.
     label: String,
 }
 
@@ -58,12 +58,7 @@ impl TypedTool for CreateTunnel {
     // The reply reveals existing data.
     const FURTHER_SCOPES: &'static [Scope] = &[Scope::Read];
     // It may overwrite a label.
-    const HINTS: Hints = Hints {
-        read_only: false,
-        destructive: true,
-        idempotent: true,
-        open_world: false,
-    };
+    const HINTS: Hints = Hints::REPLACES;
     const OPERATION: &'static str = "graph:write";
     type Arguments = Arguments;
     type Output = Output;

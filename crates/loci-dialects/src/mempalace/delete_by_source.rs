@@ -61,12 +61,7 @@ impl TypedTool for DeleteBySource {
     const SCOPE: Scope = Scope::Write;
     // The reply reveals existing data.
     const FURTHER_SCOPES: &'static [Scope] = &[Scope::Read];
-    const HINTS: Hints = Hints {
-        read_only: false,
-        destructive: true,
-        idempotent: true,
-        open_world: false,
-    };
+    const HINTS: Hints = Hints::REPLACES;
     const OPERATION: &'static str = "memory:delete";
     type Arguments = Arguments;
     type Output = SourceRemoval;

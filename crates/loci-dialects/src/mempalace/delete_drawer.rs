@@ -34,12 +34,7 @@ impl TypedTool for DeleteDrawer {
     const NAME: &'static str = "mempalace_delete_drawer";
     const TITLE: &'static str = "Delete a drawer";
     const SCOPE: Scope = Scope::Write;
-    const HINTS: Hints = Hints {
-        read_only: false,
-        destructive: true,
-        idempotent: true,
-        open_world: false,
-    };
+    const HINTS: Hints = Hints::REPLACES;
     const OPERATION: &'static str = "memory:delete";
     type Arguments = Arguments;
     type Output = Output;

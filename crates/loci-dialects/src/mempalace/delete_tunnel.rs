@@ -35,12 +35,7 @@ impl TypedTool for DeleteTunnel {
     const SCOPE: Scope = Scope::Write;
     // The reply reveals existing data.
     const FURTHER_SCOPES: &'static [Scope] = &[Scope::Read];
-    const HINTS: Hints = Hints {
-        read_only: false,
-        destructive: true,
-        idempotent: true,
-        open_world: false,
-    };
+    const HINTS: Hints = Hints::REPLACES;
     const OPERATION: &'static str = "graph:delete";
     type Arguments = Arguments;
     type Output = Output;

@@ -61,7 +61,7 @@ pub struct WrittenEntry {
     entry_id: String,
     /// Your name.
     agent: String,
-    /// What it is about.
+    /// Its subject.
     topic: String,
     /// When it was written.
     timestamp: String,
@@ -91,12 +91,7 @@ impl TypedTool for DiaryWrite {
     const NAME: &'static str = "mempalace_diary_write";
     const TITLE: &'static str = "Write in the diary";
     const SCOPE: Scope = Scope::Write;
-    const HINTS: Hints = Hints {
-        read_only: false,
-        destructive: false,
-        idempotent: false,
-        open_world: false,
-    };
+    const HINTS: Hints = Hints::ADDS;
     const OPERATION: &'static str = "memory:write";
     type Arguments = Arguments;
     type Output = WrittenEntry;

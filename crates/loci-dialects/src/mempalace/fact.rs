@@ -25,10 +25,10 @@ pub struct FactRecord {
     /// The start of its validity, a day or a moment; null if it has always held.
     #[schemars(schema_with = "string_or_null")]
     valid_from: Option<String>,
-    /// The end of its validity, including that day or moment; null if it is open.
+    /// Its last day, or the moment at which it ends and no longer holds; null if it is open.
     #[schemars(schema_with = "string_or_null")]
     valid_to: Option<String>,
-    /// True if it holds now: it has begun, and its end is open or in the future.
+    /// True if it holds now: it has started, and its end is open or in the future.
     current: bool,
     /// Its id.
     triple_id: String,
@@ -89,7 +89,7 @@ pub fn entity(argument: &str, name: &str) -> Result<()> {
 pub fn cut(is_cut: bool, offset: usize) -> Option<String> {
     let next = offset.saturating_add(FACTS_MAX);
     is_cut.then(|| {
-        format!("there are more than these {FACTS_MAX} facts; the next begin at `offset` {next}")
+        format!("there are more than these {FACTS_MAX} facts; the next start at `offset` {next}")
     })
 }
 

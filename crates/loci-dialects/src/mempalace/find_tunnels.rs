@@ -50,12 +50,7 @@ impl TypedTool for FindTunnels {
     const NAME: &'static str = "mempalace_find_tunnels";
     const TITLE: &'static str = "Find bridging rooms";
     const SCOPE: Scope = Scope::Read;
-    const HINTS: Hints = Hints {
-        read_only: true,
-        destructive: false,
-        idempotent: true,
-        open_world: false,
-    };
+    const HINTS: Hints = Hints::READS;
     const OPERATION: &'static str = "graph:read";
     type Arguments = Arguments;
     type Output = Vec<BridgeRoom>;

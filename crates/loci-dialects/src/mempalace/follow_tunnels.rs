@@ -36,9 +36,9 @@ pub struct ConnectedRoom {
     wing: String,
     /// The room there.
     room: String,
-    /// What ties the two; empty if nobody said.
+    /// The relation between the two; empty if the tunnel has no label.
     label: String,
-    /// `explicit` if somebody made a tunnel, `passive` if the two share their name alone.
+    /// `explicit` if there is a tunnel, `passive` if the two only share their name.
     kind: &'static str,
     /// The id of the tunnel, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -46,9 +46,9 @@ pub struct ConnectedRoom {
     /// `outgoing` if the tunnel was made from here, `incoming` if it was made from there.
     #[serde(skip_serializing_if = "Option::is_none")]
     direction: Option<&'static str>,
-    /// How many drawers are there.
+    /// The number of drawers there.
     count: u64,
-    /// A few of them.
+    /// A few of these drawers.
     previews: Vec<Preview>,
     /// Of the tunnel.
     #[serde(flatten)]
@@ -123,12 +123,7 @@ impl TypedTool for FollowTunnels {
     const NAME: &'static str = "mempalace_follow_tunnels";
     const TITLE: &'static str = "Follow tunnels";
     const SCOPE: Scope = Scope::Read;
-    const HINTS: Hints = Hints {
-        read_only: true,
-        destructive: false,
-        idempotent: true,
-        open_world: false,
-    };
+    const HINTS: Hints = Hints::READS;
     const OPERATION: &'static str = "graph:read";
     type Arguments = Arguments;
     type Output = Vec<ConnectedRoom>;

@@ -26,12 +26,7 @@ impl TypedTool for GetAaakSpec {
     const NAME: &'static str = "mempalace_get_aaak_spec";
     const TITLE: &'static str = "The shorthand AAAK";
     const SCOPE: Scope = Scope::Read;
-    const HINTS: Hints = Hints {
-        read_only: true,
-        destructive: false,
-        idempotent: true,
-        open_world: false,
-    };
+    const HINTS: Hints = Hints::READS;
     const OPERATION: &'static str = "help";
     type Arguments = Arguments;
     type Output = Output;

@@ -22,7 +22,7 @@ pub struct GetDrawer;
 pub struct Arguments {
     /// Its id.
     drawer_id: String,
-    /// Where in the text to begin, in characters: the `next_offset` of the page before.
+    /// Where in the text to start, in characters: the `next_offset` of the page before.
     offset: Option<Offset>,
 }
 
@@ -31,7 +31,7 @@ pub struct Arguments {
 pub struct ShownDrawer {
     /// Its id.
     drawer_id: String,
-    /// The text, or a page of it.
+    /// The text, or one page.
     content: String,
     #[serde(flatten)]
     cut: Truncation,
@@ -39,7 +39,7 @@ pub struct ShownDrawer {
     wing: String,
     /// Its room.
     room: String,
-    /// What else is known.
+    /// Its other properties.
     metadata: Metadata,
 }
 
@@ -118,12 +118,7 @@ impl TypedTool for GetDrawer {
     const NAME: &'static str = "mempalace_get_drawer";
     const TITLE: &'static str = "Read a drawer";
     const SCOPE: Scope = Scope::Read;
-    const HINTS: Hints = Hints {
-        read_only: true,
-        destructive: false,
-        idempotent: true,
-        open_world: false,
-    };
+    const HINTS: Hints = Hints::READS;
     const OPERATION: &'static str = "memory:read";
     type Arguments = Arguments;
     type Output = ShownDrawer;

@@ -60,12 +60,7 @@ impl TypedTool for GetDrawers {
     const NAME: &'static str = "mempalace_get_drawers";
     const TITLE: &'static str = "Read drawers";
     const SCOPE: Scope = Scope::Read;
-    const HINTS: Hints = Hints {
-        read_only: true,
-        destructive: false,
-        idempotent: true,
-        open_world: false,
-    };
+    const HINTS: Hints = Hints::READS;
     const OPERATION: &'static str = "memory:read";
     type Arguments = Arguments;
     type Output = ShownDrawers;

@@ -30,15 +30,15 @@ pub struct Arguments {
 /// The layout.
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
-    /// By wing, then by room, how many drawers there are.
+    /// By wing, then by room, the number of drawers.
     taxonomy: BTreeMap<String, BTreeMap<String, u64>>,
-    /// How many more wings there are.
+    /// The number of further wings.
     #[serde(skip_serializing_if = "is_zero")]
     more_wings: u64,
     /// The `offset` of these.
     #[serde(skip_serializing_if = "Option::is_none")]
     next_offset: Option<usize>,
-    /// How many more rooms these wings have; mempalace_list_rooms shows those of one.
+    /// The number of further rooms of these wings; mempalace_list_rooms shows the rooms of one.
     #[serde(skip_serializing_if = "is_zero")]
     more_rooms: u64,
 }
@@ -105,12 +105,7 @@ impl TypedTool for GetTaxonomy {
     const NAME: &'static str = "mempalace_get_taxonomy";
     const TITLE: &'static str = "Wings and rooms";
     const SCOPE: Scope = Scope::Read;
-    const HINTS: Hints = Hints {
-        read_only: true,
-        destructive: false,
-        idempotent: true,
-        open_world: false,
-    };
+    const HINTS: Hints = Hints::READS;
     const OPERATION: &'static str = "memory:count";
     type Arguments = Arguments;
     type Output = Output;

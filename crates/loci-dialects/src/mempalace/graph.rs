@@ -26,12 +26,12 @@ pub struct Node {
     room: String,
     /// The wings that it stands in; of many, the five with most of its drawers.
     wings: Vec<String>,
-    /// How many more wings it stands in.
+    /// The number of further wings that it stands in.
     #[serde(skip_serializing_if = "is_zero")]
     more_wings: u64,
-    /// What kinds of things are in it: facts, events, decisions, preferences, advice, diary.
+    /// The kinds of things in it: facts, events, decisions, preferences, advice, diary.
     halls: Vec<&'static str>,
-    /// How many drawers are in it.
+    /// The number of drawers in it.
     count: u64,
 }
 

@@ -34,7 +34,7 @@ pub struct Output {
     total_edges: u64,
     /// For each wing its rooms; of many, the 50 wings with most.
     rooms_per_wing: BTreeMap<String, u64>,
-    /// How many more wings there are.
+    /// The number of further wings.
     #[serde(skip_serializing_if = "is_zero")]
     more_wings: u64,
     /// The rooms that bridge most wings, at most ten.
@@ -47,10 +47,10 @@ struct Top {
     room: String,
     /// The wings that it stands in; of many, the five with most of its drawers.
     wings: Vec<String>,
-    /// How many more wings it stands in.
+    /// The number of further wings that it stands in.
     #[serde(skip_serializing_if = "is_zero")]
     more_wings: u64,
-    /// How many drawers are in it.
+    /// The number of drawers in it.
     count: u64,
 }
 
@@ -70,12 +70,7 @@ impl TypedTool for GraphStats {
     const NAME: &'static str = "mempalace_graph_stats";
     const TITLE: &'static str = "Palace graph in figures";
     const SCOPE: Scope = Scope::Read;
-    const HINTS: Hints = Hints {
-        read_only: true,
-        destructive: false,
-        idempotent: true,
-        open_world: false,
-    };
+    const HINTS: Hints = Hints::READS;
     const OPERATION: &'static str = "graph:count";
     type Arguments = Arguments;
     type Output = Output;

@@ -27,12 +27,7 @@ impl TypedTool for SetHooks {
     const TITLE: &'static str = "Settings of hooks";
     // The scope for reading them; a change needs more.
     const SCOPE: Scope = Scope::Read;
-    const HINTS: Hints = Hints {
-        read_only: false,
-        destructive: false,
-        idempotent: true,
-        open_world: false,
-    };
+    const HINTS: Hints = Hints::ADDS_ONCE;
     const OPERATION: &'static str = "settings:write";
     type Arguments = Arguments;
     type Output = HookSettings;

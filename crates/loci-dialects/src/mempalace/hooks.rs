@@ -16,10 +16,10 @@ const CHECKPOINT: &str = "hook_checkpoint";
 /// The settings for how hooks save transcripts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct HookSettings {
-    /// Whether hooks save transcripts themselves, without a word, or ask the agent to file what
-    /// matters.
+    /// True if hooks save transcripts themselves, without a word; false if they ask the agent to
+    /// file what matters.
     pub silent_save: bool,
-    /// Whether the desktop shows a notice when something was saved.
+    /// True if the desktop shows a notice when something was saved.
     pub desktop_toast: bool,
 }
 

@@ -33,7 +33,7 @@ pub struct Arguments {
     object: String,
     /// The first day (YYYY-MM-DD) or moment (RFC 3339 with offset); always, if left out.
     valid_from: Option<String>,
-    /// The last one, if its end is known.
+    /// Its last day, or the moment at which it ends, if known.
     valid_to: Option<String>,
     /// Where you read it: a drawer's id, a file (at most 4 KiB).
     source_closet: Option<String>,
@@ -56,12 +56,12 @@ pub struct Output {
     /// Other facts of this subject and this predicate that have no end yet, or one in the future:
     /// ten at most.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    other_open: Vec<OtherOpen>,
+    other_open: Vec<OpenFact>,
 }
 
 /// Another open fact with the same subject and predicate.
 #[derive(Serialize, JsonSchema)]
-struct OtherOpen {
+struct OpenFact {
     /// Its id.
     triple_id: String,
     /// The object.
@@ -73,9 +73,9 @@ struct OtherOpen {
     authorship: FactAuthorship,
 }
 
-impl OtherOpen {
+impl OpenFact {
     fn of(reader: &Caller, fact: Fact) -> Self {
-        OtherOpen {
+        OpenFact {
             authorship: FactAuthorship::of(reader, &fact),
             triple_id: fact.id,
             object: fact.object.spelling,
@@ -138,12 +138,7 @@ impl TypedTool for KgAdd {
     const NAME: &'static str = "mempalace_kg_add";
     const TITLE: &'static str = "Note a fact";
     const SCOPE: Scope = Scope::Write;
-    const HINTS: Hints = Hints {
-        read_only: false,
-        destructive: false,
-        idempotent: true,
-        open_world: false,
-    };
+    const HINTS: Hints = Hints::ADDS_ONCE;
     const OPERATION: &'static str = "graph:write";
     type Arguments = Arguments;
     type Output = Output;
@@ -184,7 +179,7 @@ impl TypedTool for KgAdd {
             other_open: others
                 .into_iter()
                 .take(OTHERS_MAX)
-                .map(|fact| OtherOpen::of(call.caller(), fact))
+                .map(|fact| OpenFact::of(call.caller(), fact))
                 .collect(),
             triple_id: fact.id,
         };

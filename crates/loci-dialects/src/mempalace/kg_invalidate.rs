@@ -25,8 +25,8 @@ pub struct Arguments {
     predicate: String,
     /// As it was noted.
     object: String,
-    /// The last day (YYYY-MM-DD) or moment (RFC 3339 with offset) on which it held; left out, it is
-    /// over now.
+    /// The last day (YYYY-MM-DD) on which it held, or the moment (RFC 3339 with offset) at which it
+    /// ended; left out, it is over now.
     ended: Option<String>,
 }
 
@@ -39,7 +39,7 @@ pub struct Output {
     fact: String,
     /// When it ended.
     ended: String,
-    /// How many facts said this and were ended.
+    /// The number of facts that said this and were ended.
     closed: usize,
     #[serde(flatten)]
     authorship: Option<FactAuthorship>,
@@ -51,12 +51,7 @@ impl TypedTool for KgInvalidate {
     const SCOPE: Scope = Scope::Write;
     // The reply reveals existing data.
     const FURTHER_SCOPES: &'static [Scope] = &[Scope::Read];
-    const HINTS: Hints = Hints {
-        read_only: false,
-        destructive: true,
-        idempotent: true,
-        open_world: false,
-    };
+    const HINTS: Hints = Hints::REPLACES;
     const OPERATION: &'static str = "graph:write";
     type Arguments = Arguments;
     type Output = Output;

@@ -15,7 +15,7 @@ use crate::{Hints, Reply, TypedTool};
 
 pub struct KgQuery;
 
-/// Look up the facts about a person, project or thing before you say something of it: all, ended
+/// Look up the facts about a person, project or thing before you say something about it: all, ended
 /// ones too (`current` says which hold), or those `as_of` a day. Case, spaces, hyphens and
 /// underscores in names make no difference.
 #[derive(Deserialize, JsonSchema)]
@@ -27,7 +27,7 @@ pub struct Arguments {
     as_of: Option<String>,
     /// `outgoing`: it is the subject; `incoming`: the object; `both` if left out.
     direction: Option<DirectionName>,
-    /// How many to skip; at most 1,000 come at a time.
+    /// The number of facts to skip; at most 1,000 come at a time.
     offset: Option<Offset>,
 }
 
@@ -52,14 +52,14 @@ impl From<DirectionName> for Direction {
 /// The facts about the entity.
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
-    /// What was asked about.
+    /// The name that was asked about.
     entity: String,
     /// The time that was asked about; null if any.
     #[schemars(schema_with = "string_or_null")]
     as_of: Option<String>,
     /// The facts, earliest first; those without a beginning before all others.
     facts: Vec<FactRecord>,
-    /// How many there are here.
+    /// The number of facts here.
     count: usize,
 }
 
@@ -67,12 +67,7 @@ impl TypedTool for KgQuery {
     const NAME: &'static str = "mempalace_kg_query";
     const TITLE: &'static str = "Look up facts";
     const SCOPE: Scope = Scope::Read;
-    const HINTS: Hints = Hints {
-        read_only: true,
-        destructive: false,
-        idempotent: true,
-        open_world: false,
-    };
+    const HINTS: Hints = Hints::READS;
     const OPERATION: &'static str = "graph:read";
     type Arguments = Arguments;
     type Output = Output;

@@ -21,11 +21,11 @@ pub struct Output {
     entities: u64,
     /// Facts.
     triples: u64,
-    /// Facts that have begun, and have no end or one in the future.
+    /// Facts that have started, and have no end or one in the future.
     current_facts: u64,
     /// Facts that ended.
     expired_facts: u64,
-    /// Facts that begin in the future, if there are any.
+    /// Facts that start in the future, if there are any.
     #[serde(skip_serializing_if = "Option::is_none")]
     future_facts: Option<u64>,
     /// The relations, by name.
@@ -36,12 +36,7 @@ impl TypedTool for KgStats {
     const NAME: &'static str = "mempalace_kg_stats";
     const TITLE: &'static str = "Knowledge graph in figures";
     const SCOPE: Scope = Scope::Read;
-    const HINTS: Hints = Hints {
-        read_only: true,
-        destructive: false,
-        idempotent: true,
-        open_world: false,
-    };
+    const HINTS: Hints = Hints::READS;
     const OPERATION: &'static str = "graph:count";
     type Arguments = Arguments;
     type Output = Output;

@@ -46,7 +46,7 @@ pub struct NewerFact {
     fact: String,
     /// The value that it replaced.
     superseded: String,
-    /// The last day or moment on which that held.
+    /// The last day on which that held, or the moment at which it ended.
     ended: String,
 }
 
@@ -56,12 +56,7 @@ impl TypedTool for KgSupersede {
     const SCOPE: Scope = Scope::Write;
     // The reply reveals existing data.
     const FURTHER_SCOPES: &'static [Scope] = &[Scope::Read];
-    const HINTS: Hints = Hints {
-        read_only: false,
-        destructive: true,
-        idempotent: false,
-        open_world: false,
-    };
+    const HINTS: Hints = Hints::CHANGES;
     const OPERATION: &'static str = "graph:write";
     type Arguments = Arguments;
     type Output = NewerFact;
@@ -130,20 +125,18 @@ impl TypedTool for KgSupersede {
     }
 }
 
-/// Returns the time that ends where another one starts: the day before a day, or the moment before a
-/// moment.
+/// Returns the end of what gives way to something that starts then: the day before a day, or the
+/// moment itself, which belongs to the next.
 fn before(next: Period) -> Period {
+    if next.first == next.last {
+        return next;
+    }
     let earlier = |microseconds: i64| {
         let first = next.first.microseconds();
         Timestamp::from_microseconds(first.saturating_sub(microseconds))
     };
-    let first = if next.first == next.last {
-        earlier(1)
-    } else {
-        earlier(DAY_MICROSECONDS)
-    };
     Period {
-        first,
+        first: earlier(DAY_MICROSECONDS),
         last: earlier(1),
     }
 }
@@ -163,6 +156,12 @@ mod tests {
             before(whole(DAY_MICROSECONDS, 2 * DAY_MICROSECONDS - 1)),
             whole(0, DAY_MICROSECONDS - 1)
         );
-        assert_eq!(before(whole(7, 7)), whole(6, 6));
+        assert_eq!(before(whole(7, 7)), whole(7, 7));
+        for next in [
+            whole(DAY_MICROSECONDS, 2 * DAY_MICROSECONDS - 1),
+            whole(7, 7),
+        ] {
+            assert_eq!(before(next).end(), next.first);
+        }
     }
 }

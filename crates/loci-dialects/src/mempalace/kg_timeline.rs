@@ -14,25 +14,25 @@ use crate::{Hints, Reply, TypedTool};
 
 pub struct KgTimeline;
 
-/// Read the facts about one thing, or all, in the order in which they began, ended ones too.
+/// Read the facts about one thing, or all, in the order in which they started, ended ones too.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
     /// Its name; everything, if left out.
     entity: Option<String>,
-    /// How many to skip; at most 1,000 come at a time.
+    /// The number of facts to skip; at most 1,000 come at a time.
     offset: Option<Offset>,
 }
 
 /// The timeline.
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
-    /// What was asked about; null if everything.
+    /// The name that was asked about; null if everything.
     #[schemars(schema_with = "string_or_null")]
     entity: Option<String>,
     /// The facts, earliest first; those without a beginning before all others.
     timeline: Vec<FactRecord>,
-    /// How many there are here.
+    /// The number of facts here.
     count: usize,
 }
 
@@ -40,12 +40,7 @@ impl TypedTool for KgTimeline {
     const NAME: &'static str = "mempalace_kg_timeline";
     const TITLE: &'static str = "Facts in time";
     const SCOPE: Scope = Scope::Read;
-    const HINTS: Hints = Hints {
-        read_only: true,
-        destructive: false,
-        idempotent: true,
-        open_world: false,
-    };
+    const HINTS: Hints = Hints::READS;
     const OPERATION: &'static str = "graph:read";
     type Arguments = Arguments;
     type Output = Output;

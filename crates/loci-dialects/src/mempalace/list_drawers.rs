@@ -36,7 +36,7 @@ pub struct Arguments {
     before: Option<String>,
     /// At most: 20 if left out, up to 100.
     limit: Option<Count>,
-    /// How many to skip.
+    /// The number of drawers to skip.
     offset: Option<Offset>,
 }
 
@@ -45,13 +45,13 @@ pub struct Arguments {
 pub struct Output {
     /// The drawers, first filed first.
     drawers: Vec<DrawerRow>,
-    /// How many there are in all.
+    /// The total number of drawers.
     total: u64,
-    /// How many this page could have.
+    /// The maximum number of drawers on this page.
     limit: usize,
-    /// How many were skipped.
+    /// The number of drawers that were skipped.
     offset: usize,
-    /// How many are here.
+    /// The number of drawers on this page.
     count: usize,
 }
 
@@ -94,12 +94,7 @@ impl TypedTool for ListDrawers {
     const NAME: &'static str = "mempalace_list_drawers";
     const TITLE: &'static str = "List drawers";
     const SCOPE: Scope = Scope::Read;
-    const HINTS: Hints = Hints {
-        read_only: true,
-        destructive: false,
-        idempotent: true,
-        open_world: false,
-    };
+    const HINTS: Hints = Hints::READS;
     const OPERATION: &'static str = "memory:read";
     type Arguments = Arguments;
     type Output = Output;

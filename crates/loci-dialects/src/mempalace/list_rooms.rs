@@ -39,10 +39,9 @@ pub struct Output {
     /// The wing that was asked about; null if all.
     #[schemars(schema_with = "string_or_null")]
     wing: Option<String>,
-    /// How many drawers are in each room, by its name. There are none in a wing that does not
-    /// exist.
+    /// The number of drawers in each room, by its name. A wing that does not exist has no rooms.
     rooms: BTreeMap<String, u64>,
-    /// How many more rooms there are.
+    /// The number of further rooms.
     #[serde(skip_serializing_if = "is_zero")]
     more_rooms: u64,
     /// The `offset` of these.
@@ -54,12 +53,7 @@ impl TypedTool for ListRooms {
     const NAME: &'static str = "mempalace_list_rooms";
     const TITLE: &'static str = "List rooms";
     const SCOPE: Scope = Scope::Read;
-    const HINTS: Hints = Hints {
-        read_only: true,
-        destructive: false,
-        idempotent: true,
-        open_world: false,
-    };
+    const HINTS: Hints = Hints::READS;
     const OPERATION: &'static str = "memory:count";
     type Arguments = Arguments;
     type Output = Output;

@@ -23,11 +23,11 @@ pub struct ListTunnels;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// Only those of this wing.
+    /// Only tunnels of this wing.
     wing: Option<String>,
     /// At most: 100 if left out, up to 1,000.
     limit: Option<Count>,
-    /// How many to skip.
+    /// The number of tunnels to skip.
     offset: Option<Offset>,
 }
 
@@ -36,13 +36,13 @@ pub struct Arguments {
 pub struct Output {
     /// The tunnels, oldest first.
     tunnels: Vec<TunnelRecord>,
-    /// How many are here.
+    /// The number of tunnels on this page.
     count: usize,
-    /// How many there are in all.
+    /// The total number of tunnels.
     total: usize,
-    /// How many this page could have.
+    /// The maximum number of tunnels on this page.
     limit: usize,
-    /// How many were skipped.
+    /// The number of tunnels that were skipped.
     offset: usize,
 }
 
@@ -50,12 +50,7 @@ impl TypedTool for ListTunnels {
     const NAME: &'static str = "mempalace_list_tunnels";
     const TITLE: &'static str = "List tunnels";
     const SCOPE: Scope = Scope::Read;
-    const HINTS: Hints = Hints {
-        read_only: true,
-        destructive: false,
-        idempotent: true,
-        open_world: false,
-    };
+    const HINTS: Hints = Hints::READS;
     const OPERATION: &'static str = "graph:read";
     type Arguments = Arguments;
     type Output = Output;

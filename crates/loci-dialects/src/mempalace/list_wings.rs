@@ -29,9 +29,9 @@ pub struct Arguments {
 /// The wings.
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
-    /// How many drawers are in each wing, by its name; `global` is for what is filed under none.
+    /// The number of drawers in each wing, by its name; `global` is for what is filed under none.
     wings: BTreeMap<String, u64>,
-    /// How many more wings there are.
+    /// The number of further wings.
     #[serde(skip_serializing_if = "is_zero")]
     more_wings: u64,
     /// The `offset` of these.
@@ -43,12 +43,7 @@ impl TypedTool for ListWings {
     const NAME: &'static str = "mempalace_list_wings";
     const TITLE: &'static str = "List wings";
     const SCOPE: Scope = Scope::Read;
-    const HINTS: Hints = Hints {
-        read_only: true,
-        destructive: false,
-        idempotent: true,
-        open_world: false,
-    };
+    const HINTS: Hints = Hints::READS;
     const OPERATION: &'static str = "memory:count";
     type Arguments = Arguments;
     type Output = Output;

@@ -19,9 +19,9 @@ pub struct Arguments {}
 /// The last save.
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
-    /// Whether anything was ever saved.
+    /// True if anything was ever saved.
     filed: bool,
-    /// How many messages the last time saved.
+    /// The number of messages that were saved the last time.
     message_count: u64,
     /// When that was; null if never.
     #[schemars(schema_with = "string_or_null")]
@@ -32,12 +32,7 @@ impl TypedTool for MemoriesFiledAway {
     const NAME: &'static str = "mempalace_memories_filed_away";
     const TITLE: &'static str = "What hooks saved";
     const SCOPE: Scope = Scope::Read;
-    const HINTS: Hints = Hints {
-        read_only: true,
-        destructive: false,
-        idempotent: true,
-        open_world: false,
-    };
+    const HINTS: Hints = Hints::READS;
     const OPERATION: &'static str = "settings:read";
     type Arguments = Arguments;
     type Output = Output;

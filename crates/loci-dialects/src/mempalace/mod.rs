@@ -71,12 +71,12 @@ pub static DIALECT: Dialect = Dialect {
     name: "mempalace",
     title: "loci memory (mempalace tools)",
     instructions: "Memory as a palace: wings for people and projects, rooms for subjects, drawers that keep texts word for \
-        word. Begin a session with `mempalace_status`, which says what is there and how to use it. Before you say \
+        word. Start a session with `mempalace_status`, which says what is there and how to use it. Before you say \
         something of a person, a project or an earlier decision, look it up with `mempalace_search`. File what \
         should outlast this conversation with `mempalace_add_drawer`, in full rather than retold; never secrets.\n\n\
         `mempalace_kg_query` knows facts and when they held: when one changes, end it \
         (`mempalace_kg_invalidate`), then add the new one (`mempalace_kg_add`). Tie what belongs together across \
-        wings with `mempalace_create_tunnel`. Read your diary when a session begins (`mempalace_diary_read`), and \
+        wings with `mempalace_create_tunnel`. Read your diary when a session starts (`mempalace_diary_read`), and \
         write in it at the end (`mempalace_diary_write`).",
     usual_tools: UsualTools {
         find: "mempalace_search",

@@ -17,8 +17,8 @@ const LETTERS_PER_WORD: usize = 2;
 /// The way in which a query was shortened.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Sanitizer {
-    /// What was searched for: `question` for the last sentence that asks, `last_sentence`, or `end`
-    /// for the last 250 characters.
+    /// The part that was searched for: `question` for the last sentence that asks, `last_sentence`,
+    /// or `end` for the last 250 characters.
     method: &'static str,
     /// Characters of the query that was sent.
     original_length: usize,

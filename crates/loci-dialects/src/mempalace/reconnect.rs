@@ -22,9 +22,9 @@ pub struct Output {
     success: bool,
     /// The same for people.
     message: String,
-    /// How many drawers you may read, entries of diaries included.
+    /// The number of drawers that you may read, entries of diaries included.
     drawers: u64,
-    /// Whether nothing is compared by meaning.
+    /// True if nothing is compared by meaning.
     vector_disabled: bool,
     /// Why not.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -35,12 +35,7 @@ impl TypedTool for Reconnect {
     const NAME: &'static str = "mempalace_reconnect";
     const TITLE: &'static str = "Read the store again";
     const SCOPE: Scope = Scope::Read;
-    const HINTS: Hints = Hints {
-        read_only: true,
-        destructive: false,
-        idempotent: true,
-        open_world: false,
-    };
+    const HINTS: Hints = Hints::READS;
     const OPERATION: &'static str = "admin:health";
     type Arguments = Arguments;
     type Output = Output;

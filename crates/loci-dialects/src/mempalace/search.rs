@@ -26,7 +26,7 @@ pub struct Search;
 /// Find drawers by a question, by meaning and by words, best first, word for word; of a long one,
 /// the parts that answer. Ask before you say what a person said, decided or prefers. Write the bare
 /// question: of anything above 250 characters, only the question in it is searched. Diaries are
-/// found in the room `diary` alone.
+/// found only in the room `diary`.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
@@ -54,7 +54,7 @@ pub struct Arguments {
 /// The results of a search.
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
-    /// What was searched for.
+    /// The question that was searched for.
     query: String,
     /// Where.
     filters: Filters,
@@ -63,7 +63,7 @@ pub struct Output {
     /// True if the query was too long and its question was searched for instead.
     #[serde(skip_serializing_if = "Option::is_none")]
     query_sanitized: Option<bool>,
-    /// How that question was found.
+    /// The way in which that question was found.
     #[serde(skip_serializing_if = "Option::is_none")]
     sanitizer: Option<Sanitizer>,
 }
@@ -95,7 +95,7 @@ struct DrawerHit {
     /// Its title, if it has one: that of a note.
     #[serde(skip_serializing_if = "Option::is_none")]
     title: Option<String>,
-    /// The text, or the parts of it that fit.
+    /// The text, or its parts that fit.
     text: String,
     #[serde(flatten)]
     cut: Truncation,
@@ -117,7 +117,7 @@ struct DrawerHit {
     created_at: String,
     /// The ranking that found it: `words`, `meaning`, or `both`.
     matched_via: &'static str,
-    /// How often this text was found, if more than once: equal texts are one result.
+    /// The number of times that this text was found, if more than once: equal texts are one result.
     #[serde(skip_serializing_if = "Option::is_none")]
     times_said: Option<usize>,
     #[serde(flatten)]
@@ -202,12 +202,7 @@ impl TypedTool for Search {
     const NAME: &'static str = "mempalace_search";
     const TITLE: &'static str = "Search drawers";
     const SCOPE: Scope = Scope::Read;
-    const HINTS: Hints = Hints {
-        read_only: true,
-        destructive: false,
-        idempotent: true,
-        open_world: false,
-    };
+    const HINTS: Hints = Hints::READS;
     const OPERATION: &'static str = "search";
     const QUERY: Option<&'static str> = Some("query");
     type Arguments = Arguments;
@@ -276,6 +271,7 @@ impl TypedTool for Search {
             });
         let left_out = left_out(recalled.hits.len(), recalled.left_out, "ask more narrowly");
         let explanations = recalled.hits.iter().map(explained).collect();
+        let (answers, notice) = (recalled.answers(), both(notice, recalled.notice()));
         let output = Output {
             query: query.to_owned(),
             filters: Filters {
@@ -293,9 +289,8 @@ impl TypedTool for Search {
             query_sanitized: sanitizer.is_some().then_some(true),
             sanitizer,
         };
-        let notice = both(both(both(notice, recalled.degraded), left_out), beyond);
-        let reply = Reply::json(&output, Some(output.results.len() as u64))?.with_notice(notice);
-        Ok(reply.with_explanations(explanations))
+        let reply = Reply::json(&output, Some(answers))?.with_explanations(explanations);
+        Ok(reply.with_notice(both(both(notice, left_out), beyond)))
     }
 }
 

@@ -14,7 +14,7 @@ use crate::{Hints, Reply, TypedTool};
 
 /// The instructions for an agent.
 const PROTOCOL: &str = "\
-1. Wake up: call mempalace_status when a session begins, then mempalace_diary_read with your name.
+1. Wake up: call mempalace_status when a session starts, then mempalace_diary_read with your name.
 2. Look up before you assert: whatever you would say of a person, a project or a decision from memory, ask \
 mempalace_search (what was said) or mempalace_kg_query (what holds, and since when) first. If neither knows, say so.
 3. File while it is fresh: what a later session needs goes into mempalace_add_drawer word for word, with its reason, \
@@ -41,17 +41,18 @@ pub struct Arguments {}
 pub struct Output {
     /// All drawers that you may read, entries of diaries included.
     total_drawers: u64,
-    /// How many are in each wing, of the 50 largest; `global` is for what is filed under none.
+    /// The number of drawers in each wing, of the 50 largest; `global` is for what is filed under
+    /// none.
     wings: BTreeMap<String, u64>,
-    /// How many more wings there are.
+    /// The number of further wings.
     #[serde(skip_serializing_if = "is_zero")]
     more_wings: u64,
-    /// How many are in each room, in whichever wings it stands, of the 50 largest.
+    /// The number of drawers in each room, in whichever wings it stands, of the 50 largest.
     rooms: BTreeMap<String, u64>,
-    /// How many more rooms there are.
+    /// The number of further rooms.
     #[serde(skip_serializing_if = "is_zero")]
     more_rooms: u64,
-    /// What to do with the palace, and when.
+    /// The rules for using the palace.
     protocol: &'static str,
     /// The shorthand that diaries are written in.
     aaak_dialect: &'static str,
@@ -61,12 +62,7 @@ impl TypedTool for Status {
     const NAME: &'static str = "mempalace_status";
     const TITLE: &'static str = "Palace overview";
     const SCOPE: Scope = Scope::Read;
-    const HINTS: Hints = Hints {
-        read_only: true,
-        destructive: false,
-        idempotent: true,
-        open_world: false,
-    };
+    const HINTS: Hints = Hints::READS;
     const OPERATION: &'static str = "memory:count";
     type Arguments = Arguments;
     type Output = Output;

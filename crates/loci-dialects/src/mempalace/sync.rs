@@ -38,21 +38,21 @@ pub struct Arguments {
 pub struct Output {
     /// Drawers that were looked at.
     scanned: u64,
-    /// Those whose file is a part of its project.
+    /// Drawers whose file is a part of its project.
     kept: u64,
-    /// Those whose file is there and ignored.
+    /// Drawers whose file is there and ignored.
     gitignored: u64,
-    /// Those whose file is gone.
+    /// Drawers whose file is gone.
     missing: u64,
-    /// Those that come from no file, or from one without an absolute path.
+    /// Drawers that come from no file, or from one without an absolute path.
     no_source: u64,
-    /// Those whose file lies outside `project_dir`, or on another machine.
+    /// Drawers whose file lies outside `project_dir`, or on another machine.
     out_of_scope: u64,
     /// Drawers that were removed.
     removed_drawers: u64,
     /// Passages of the index that went with them.
     removed_closets: u64,
-    /// Whether nothing was to be changed.
+    /// True if nothing was to be changed.
     dry_run: bool,
     /// The files that are ignored or gone, by their paths, and how many drawers come from each.
     by_source: BTreeMap<String, u64>,
@@ -64,12 +64,7 @@ impl TypedTool for Sync {
     const SCOPE: Scope = Scope::Write;
     // It reads the file system of the server.
     const FURTHER_SCOPES: &'static [Scope] = &[Scope::Admin];
-    const HINTS: Hints = Hints {
-        read_only: false,
-        destructive: true,
-        idempotent: true,
-        open_world: false,
-    };
+    const HINTS: Hints = Hints::REPLACES;
     const OPERATION: &'static str = "memory:delete";
     type Arguments = Arguments;
     type Output = Output;

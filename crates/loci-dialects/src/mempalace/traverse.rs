@@ -2,7 +2,7 @@
 
 use loci_core::limits::HOPS_MAX;
 use loci_core::{Error, Result, Scope};
-use loci_engine::{Call, Step, Via, check};
+use loci_engine::{Call, RoomLink, Step, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -41,12 +41,12 @@ pub struct PathRoom {
     /// The room.
     #[serde(flatten)]
     room: Node,
-    /// How many steps it is from the start, which is 0.
+    /// The number of steps from the start, which is 0.
     hop: usize,
-    /// What leads to it from the step before: `wing:` and the name of a wing that both stand in, or
+    /// The links to it from the step before: `wing:` and the name of a wing that both stand in, or
     /// `tunnel:` and the id of a tunnel.
     connected_via: Vec<String>,
-    /// How many more of these there are, if they are many.
+    /// The number of further links, if they are many.
     #[serde(skip_serializing_if = "is_zero")]
     more_connections: u64,
 }
@@ -54,8 +54,8 @@ pub struct PathRoom {
 impl From<Step> for PathRoom {
     fn from(step: Step) -> Self {
         let name = |via| match via {
-            Via::Collection(collection) => format!("wing:{}", wing(collection)),
-            Via::Tunnel(id) => format!("tunnel:{id}"),
+            RoomLink::Collection(collection) => format!("wing:{}", wing(collection)),
+            RoomLink::Tunnel(id) => format!("tunnel:{id}"),
         };
         let via = step.connected_via.len();
         let names = step
@@ -79,12 +79,7 @@ impl TypedTool for Traverse {
     const NAME: &'static str = "mempalace_traverse";
     const TITLE: &'static str = "Walk the palace";
     const SCOPE: Scope = Scope::Read;
-    const HINTS: Hints = Hints {
-        read_only: true,
-        destructive: false,
-        idempotent: true,
-        open_world: false,
-    };
+    const HINTS: Hints = Hints::READS;
     const OPERATION: &'static str = "graph:read";
     type Arguments = Arguments;
     type Output = Vec<PathRoom>;

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::arguments::{NOUNS, collection, drawer_id, given, name};
 use super::record::{drawer, in_words};
 use crate::faults::Faults;
-use crate::wire::pending;
+use crate::wire::{Replaced, pending};
 use crate::{Hints, Reply, TypedTool};
 
 pub struct UpdateDrawer;
@@ -37,8 +37,11 @@ pub struct Output {
     success: bool,
     /// The id of the drawer.
     drawer_id: String,
-    /// Which of `content`, `wing` and `room` are other than before.
+    /// The fields among `content`, `wing` and `room` that changed.
     updated_fields: Vec<&'static str>,
+    /// The text that the new one replaced.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    replaced: Option<Replaced>,
 }
 
 impl TypedTool for UpdateDrawer {
@@ -47,12 +50,7 @@ impl TypedTool for UpdateDrawer {
     const SCOPE: Scope = Scope::Write;
     // The reply reveals the difference to the earlier state.
     const FURTHER_SCOPES: &'static [Scope] = &[Scope::Read];
-    const HINTS: Hints = Hints {
-        read_only: false,
-        destructive: true,
-        idempotent: true,
-        open_world: false,
-    };
+    const HINTS: Hints = Hints::REPLACES;
     const OPERATION: &'static str = "memory:write";
     type Arguments = Arguments;
     type Output = Output;
@@ -92,8 +90,14 @@ impl TypedTool for UpdateDrawer {
         };
         let refiled = call.memories().refile(&id, change).map_err(in_words(&id))?;
         let RefileResult {
-            changed, embedding, ..
+            memory,
+            changed,
+            embedding,
         } = refiled;
+        let replaced = changed
+            .content
+            .as_ref()
+            .and_then(|_| call.memories().replaced_by(&memory));
         let changed = [
             ("content", changed.content.is_some()),
             ("wing", changed.collection.is_some()),
@@ -107,6 +111,7 @@ impl TypedTool for UpdateDrawer {
             success: true,
             drawer_id: id.to_string(),
             updated_fields,
+            replaced: replaced.as_ref().map(Replaced::of_version),
         };
         Ok(Reply::json(&output, None)?
             .with_notice(pending("changed", embedding))
@@ -125,7 +130,7 @@ fn check_identity(caller: &Caller, drawer: &Memory) -> Result<()> {
         return Ok(());
     }
     let message = format!(
-        "`room` cannot be `{IDENTITY}`, with which every session begins, for a text of another author"
+        "`room` cannot be `{IDENTITY}`, with which every session starts, for a text of another author"
     );
     Err(Error::new(ErrorCode::Forbidden, message).of_argument("room"))
 }

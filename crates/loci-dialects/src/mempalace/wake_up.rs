@@ -52,9 +52,9 @@ const PLACES_NAMED_MAX: usize = 2;
 struct Subject<'a> {
     /// The wing, if the text is about a single one.
     wing: Option<&'a str>,
-    /// The number of its drawers, except those that every session should begin with.
+    /// The number of its drawers, except the memories that every session should start with.
     total: u64,
-    /// The memories that every session should begin with.
+    /// The memories that every session should start with.
     always: Vec<Memory>,
     /// The dialect of the reader's tools.
     dialect: &'a Dialect,
@@ -63,7 +63,7 @@ struct Subject<'a> {
 /// Returns the text for a session's start, for an agent with the tools of `dialect`. The first line
 /// describes the text. After it come, in this order:
 ///
-/// - the memories that every session should begin with, by authors whose directives the reader
+/// - the memories that every session should start with, by authors whose directives the reader
 ///   accepts, most important first ([`SessionStart`](loci_engine::SessionStart));
 /// - the drawers that were filed by hand in the room `identity`;
 /// - the drawers of the wing (of the largest wings, if `None`), most valuable first;

@@ -21,7 +21,7 @@ pub struct MemoryAppend;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// What the note is about, in a few words (1 to 256 characters); its file is named after it.
+    /// The subject of the note, in a few words (1 to 256 characters); its file is named after it.
     title: String,
     /// The text, in Markdown (at most 1 MiB). It is kept as given, but for the ends of its lines.
     body: String,
@@ -68,12 +68,7 @@ impl TypedTool for MemoryAppend {
     const NAME: &'static str = "memory_append";
     const TITLE: &'static str = "Write a note";
     const SCOPE: Scope = Scope::Write;
-    const HINTS: Hints = Hints {
-        read_only: false,
-        destructive: false,
-        idempotent: false,
-        open_world: false,
-    };
+    const HINTS: Hints = Hints::ADDS;
     const OPERATION: &'static str = "memory:write";
     const ALIASES: &'static [(&'static str, &'static str)] = &[("content", "body")];
     type Arguments = Arguments;

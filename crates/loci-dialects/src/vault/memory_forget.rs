@@ -39,12 +39,7 @@ impl TypedTool for MemoryForget {
     const NAME: &'static str = "memory_forget";
     const TITLE: &'static str = "Forget a note";
     const SCOPE: Scope = Scope::Write;
-    const HINTS: Hints = Hints {
-        read_only: false,
-        destructive: true,
-        idempotent: true,
-        open_world: false,
-    };
+    const HINTS: Hints = Hints::REPLACES;
     const OPERATION: &'static str = "memory:delete";
     type Arguments = Arguments;
     type Output = Output;

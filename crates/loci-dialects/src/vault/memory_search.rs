@@ -22,13 +22,13 @@ pub struct MemorySearch;
 
 /// Find notes and other memories about something, by meaning and by words, best first. Of a long
 /// one you get the parts that answer; its `id` reads it word for word. Where there are more, the
-/// reply has a `next_cursor`: give it back as `cursor`, with the same query, for those that follow.
+/// reply has a `next_cursor`: give it back as `cursor`, with the same query, for the next ones.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
     /// A question, or key words. Required, unless there is an `id`.
     query: Option<String>,
-    /// How many results at most: 5 if left out, 100 at most.
+    /// The maximum number of results: 5 if left out, at most 100.
     top_k: Option<Count>,
     /// True to find what was forgotten, superseded or expired, too; the `status` says which.
     #[serde(default)]
@@ -38,7 +38,7 @@ pub struct Arguments {
     /// The id of a memory to read, without a query. A text that is too long for one reply comes in
     /// pages.
     id: Option<String>,
-    /// With `id`: where in the text to begin, in characters.
+    /// With `id`: where in the text to start, in characters.
     offset: Option<Offset>,
     /// Tokens of the reply: 25,000 if left out, unless the installation says otherwise.
     budget_tokens: Option<Count>,
@@ -47,9 +47,9 @@ pub struct Arguments {
 /// A page of results.
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
-    /// What was found, best first; those with equal scores in the order of ids.
+    /// The results, best first; those with equal scores in the order of ids.
     results: Vec<MemoryHit>,
-    /// Where the next page begins; null if there is none.
+    /// Where the next page starts; null if no page follows.
     #[schemars(schema_with = "string_or_null")]
     next_cursor: Option<String>,
 }
@@ -58,12 +58,7 @@ impl TypedTool for MemorySearch {
     const NAME: &'static str = "memory_search";
     const TITLE: &'static str = "Search notes";
     const SCOPE: Scope = Scope::Read;
-    const HINTS: Hints = Hints {
-        read_only: true,
-        destructive: false,
-        idempotent: true,
-        open_world: false,
-    };
+    const HINTS: Hints = Hints::READS;
     const OPERATION: &'static str = "memory:read";
     const QUERY: Option<&'static str> = Some("query");
     const ALIASES: &'static [(&'static str, &'static str)] = &[("limit", "top_k")];
@@ -116,6 +111,7 @@ impl TypedTool for MemorySearch {
             budget_tokens: tokens,
         };
         let page = call.search().page(&request)?;
+        let (answers, said) = (page.answers(), page.notice());
         let mut hits = page.hits;
         for hit in &mut hits {
             hit.score = rounded(hit.score, SCORE_DIGITS);
@@ -134,8 +130,7 @@ impl TypedTool for MemorySearch {
                 .collect(),
             next_cursor: page.next_cursor,
         };
-        let reply = Reply::json(&output, Some(output.results.len() as u64))?
-            .with_notice(both(unread, page.degraded));
+        let reply = Reply::json(&output, Some(answers))?.with_notice(both(unread, said));
         Ok(reply.with_explanations(explanations))
     }
 }

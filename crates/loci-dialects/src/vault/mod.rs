@@ -20,11 +20,11 @@ use crate::{Dialect, Tool, UsualTools, bootstrap_command};
 pub static DIALECT: Dialect = Dialect {
     name: "vault",
     title: "loci memory (vault tools)",
-    instructions: "Memory kept as Markdown notes, which people read and edit in the same folder. Begin each phase of your \
+    instructions: "Memory kept as Markdown notes, which people read and edit in the same folder. Start each phase of your \
         work with `memory_recall`, naming the phase: setup, plan, work, review, release, bugfix, documenter, or a \
         few words of your own. Ask `memory_search` before you decide something that may have been settled. Write \
         down what should outlast this conversation with `memory_append`: one subject to a note, a title that says \
-        what it is about, text that makes sense alone.\n\n\
+        what it is about, text that makes sense by itself.\n\n\
         Link notes with [[their titles]]. A note is never changed through these tools: when one no longer holds, \
         append what does and take the old one out of sight with `memory_forget`. Its file stays, and a person can \
         bring it back.",

@@ -20,7 +20,7 @@ pub struct MemoryHit {
     id: String,
     /// Its title; for a memory without one, its first line.
     title: String,
-    /// Its text, or the parts of it that fit.
+    /// Its text, or its parts that fit.
     body: String,
     #[serde(flatten)]
     cut: Truncation,
@@ -28,7 +28,7 @@ pub struct MemoryHit {
     from_file: FromFile,
     /// Its relevance to the query, 0 to 1; 1 if it was requested by id.
     score: f64,
-    /// How often this text was found, if more than once: equal texts are one result.
+    /// The number of times that this text was found, if more than once: equal texts are one result.
     #[serde(skip_serializing_if = "Option::is_none")]
     times_said: Option<usize>,
     /// Its labels.

@@ -124,5 +124,11 @@ fn every_search_names_what_it_returned() {
         }
     }
     searched.dedup();
-    assert_eq!(searched.len(), DIALECTS.len(), "{searched:?}");
+    // Anthropic's memory tool has files, and no search.
+    let has_search = |name: &&str| *name != "anthropic";
+    let names = DIALECTS.iter().map(|dialect| dialect.name);
+    assert!(
+        names.filter(has_search).eq(searched.iter().copied()),
+        "{searched:?}"
+    );
 }

@@ -133,6 +133,21 @@ fn readings() -> Vec<(&'static str, &'static str, bool, Value)> {
             json!({}),
         ),
         ("mempalace", "mempalace_reconnect", false, json!({})),
+        ("openai", "search", true, json!({"query": query})),
+        ("openai", "fetch", true, json!({"id": "ID"})),
+        ("reference", "read_graph", true, json!({})),
+        (
+            "reference",
+            "search_nodes",
+            true,
+            json!({"query": "ZEBRA crossing number"}),
+        ),
+        (
+            "reference",
+            "open_nodes",
+            true,
+            json!({"names": [format!("{MARK} crossing number 1")]}),
+        ),
         ("vault", "memory_search", true, json!({"query": query})),
         ("vault", "memory_recall", true, json!({"phases": [query]})),
     ]

@@ -148,7 +148,7 @@ fn every_tool_is_tried_on_what_is_anothers() {
 
 /// The tools of each tool set by verb: write, show, find, list, change, forget. A row is empty if
 /// the set has no tool for the verb.
-const VERBS: [(&str, [&[&str]; 6]); 5] = [
+const VERBS: [(&str, [&[&str]; 6]); 8] = [
     (
         "vault",
         [
@@ -216,12 +216,28 @@ const VERBS: [(&str, [&[&str]; 6]); 5] = [
             ],
         ],
     ),
+    (
+        "reference",
+        [
+            &["create_entities", "add_observations"],
+            &["open_nodes"],
+            &["search_nodes"],
+            &["read_graph"],
+            &[],
+            &["delete_observations", "delete_entities"],
+        ],
+    ),
+    // One tool does it all.
+    ("anthropic", [&["memory"], &["memory"], &[], &[], &[], &[]]),
+    ("openai", [&[], &["fetch"], &["search"], &[], &[], &[]]),
 ];
 
 /// The tools that write, but no memories, so that no case crosses to another tool set, which cannot
 /// see what they write.
 const WRITERS_OF_OTHER_RECORDS: &[&str] = &[
     "cache_invalidate",
+    "create_relations",
+    "delete_relations",
     "mempalace_create_tunnel",
     "mempalace_delete_tunnel",
     "mempalace_hook_settings",
@@ -248,7 +264,11 @@ fn every_tool_that_writes_has_a_verb() {
 
 #[test]
 fn every_tool_that_writes_is_called_while_processes_are_killed() {
-    let calls = include_str!("../../../loci-testkit/src/crash/calls.rs");
+    let calls = [
+        include_str!("../../../loci-testkit/src/crash/calls.rs"),
+        include_str!("../../../loci-testkit/src/crash/small_sets.rs"),
+    ]
+    .concat();
     // It compares drawers with files, of which that test has none.
     let left_out = ["mempalace_sync"];
     for dialect in DIALECTS {

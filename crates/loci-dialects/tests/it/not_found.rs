@@ -51,6 +51,7 @@ fn by_id() -> Vec<(&'static str, &'static str, &'static str, Value)> {
             json!({"user_id": "bob"}),
         ),
         ("engram", "get_memory", "id", json!({})),
+        ("openai", "fetch", "id", json!({})),
         ("engram", "update_memory", "id", json!({"content": "x"})),
         ("engram", "delete_memory", "id", json!({})),
         ("engram", "set_visibility", "id", json!({"shared": true})),

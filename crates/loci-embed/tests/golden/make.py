@@ -1,11 +1,13 @@
 """Writes golden.json: token ids by Hugging Face's tokenizer, vectors by ONNX Runtime.
 
-Needs `pip install tokenizers onnxruntime numpy`; run from anywhere: `python make.py`.
+Needs `pip install tokenizers onnxruntime numpy`; run from anywhere: `python make.py`. With the path of a graph that
+`scripts/build-model --float` wrote, it writes that graph's vectors of the same texts into float.json as well.
 A vector is stored as 384 integers: components times 1,000, rounded.
 """
 
 import json
 import pathlib
+import sys
 
 import numpy
 import onnxruntime
@@ -66,19 +68,30 @@ TEXTS = [
 ]
 
 
+def vectors(graph: pathlib.Path, ids: list[list[int]]) -> list[list[int]]:
+    session = onnxruntime.InferenceSession(graph, providers=["CPUExecutionProvider"])
+    found = []
+    for tokens in ids:
+        inputs = {"input_ids": numpy.array([tokens]), "attention_mask": numpy.ones((1, len(tokens)), dtype=numpy.int64)}
+        (vector,) = session.run(["sentence_embedding"], inputs)[0]
+        found.append([round(float(value) * 1000) for value in vector])
+    return found
+
+
+def write(name: str, entries: list) -> None:
+    lines = ",\n".join(json.dumps(entry, separators=(",", ":")) for entry in entries)
+    (HERE / name).write_text(f"[\n{lines}\n]\n")
+
+
 def main() -> None:
     tokenizer = tokenizers.Tokenizer.from_file(str(MODEL / "tokenizer.json"))
     tokenizer.no_padding()
     tokenizer.enable_truncation(256)
-    session = onnxruntime.InferenceSession(MODEL / "model_int8.onnx", providers=["CPUExecutionProvider"])
-    cases = []
-    for text in TEXTS:
-        ids = tokenizer.encode(text).ids
-        inputs = {"input_ids": numpy.array([ids]), "attention_mask": numpy.ones((1, len(ids)), dtype=numpy.int64)}
-        (vector,) = session.run(["sentence_embedding"], inputs)[0]
-        cases.append({"text": text, "ids": ids, "vector": [round(float(value) * 1000) for value in vector]})
-    lines = ",\n".join(json.dumps(case, separators=(",", ":")) for case in cases)
-    (HERE / "golden.json").write_text(f"[\n{lines}\n]\n")
+    ids = [tokenizer.encode(text).ids for text in TEXTS]
+    cases = zip(TEXTS, ids, vectors(MODEL / "model_int8.onnx", ids))
+    write("golden.json", [{"text": text, "ids": tokens, "vector": vector} for text, tokens, vector in cases])
+    for graph in sys.argv[1:2]:
+        write("float.json", vectors(pathlib.Path(graph), ids))
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
 use std::fs;
 use std::path::Path;
 
-use loci_core::{Embedder, ErrorCode};
-use loci_embed::LocalModel;
+use loci_core::{Embedder, ErrorCode, ModelId};
+use loci_embed::{CatalogueModel, LocalModel};
+use proptest::prelude::*;
 use serde::Deserialize;
 
 #[derive(Deserialize)]
@@ -38,11 +39,36 @@ fn a_process_for_one_text_has_the_same_vectors() {
     }
 }
 
+/// Vectors of the graph in floats: the reference that quantisation departs from.
 #[test]
-fn agrees_with_onnx_runtime() {
+fn is_near_the_model_in_floats() {
+    let in_floats: Vec<Vec<f32>> =
+        serde_json::from_str(include_str!("../golden/float.json")).unwrap();
     let golden = golden();
     let texts: Vec<&str> = golden.iter().map(|case| case.text.as_str()).collect();
-    let vectors = LocalModel::bundled().embed(&texts).unwrap();
+    let mean = |model: LocalModel| {
+        let vectors = model.embed(&texts).unwrap();
+        let cosines = vectors.iter().zip(&in_floats).zip(&texts);
+        let cosines = cosines.map(|((vector, in_floats), text)| {
+            let cosine = cosine(vector, in_floats);
+            assert!(cosine >= 0.96, "{cosine} for {text:?}");
+            cosine
+        });
+        cosines.sum::<f64>() / texts.len() as f64
+    };
+    let bundled = mean(LocalModel::bundled());
+    assert!(bundled >= 0.99, "mean cosine {bundled}");
+    // A scale for each token is nearer than one for all.
+    let former = mean(LocalModel::bundled().of_former_versions());
+    assert!(bundled > former, "{bundled}, and {former}");
+}
+
+#[test]
+fn agrees_with_onnx_runtime_where_it_computes_the_same() {
+    let golden = golden();
+    let texts: Vec<&str> = golden.iter().map(|case| case.text.as_str()).collect();
+    let model = LocalModel::bundled().of_former_versions();
+    let vectors = model.embed(&texts).unwrap();
     assert_eq!(vectors.len(), golden.len());
     let mut sum = 0.0;
     for (case, vector) in golden.iter().zip(&vectors) {
@@ -85,6 +111,49 @@ fn a_vector_depends_on_its_text_alone() {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(16))]
+
+    #[test]
+    fn texts_of_any_lengths_keep_their_vectors_in_any_call(
+        texts in proptest::collection::vec("[a-z]{1,7}( [a-z]{1,7}){0,40}", 1..24),
+        repeated in any::<prop::sample::Index>(),
+    ) {
+        let mut texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        let again = *repeated.get(&texts);
+        texts.push(again);
+        let model = LocalModel::bundled();
+        let together = model.embed(&texts).unwrap();
+        prop_assert_eq!(&model.embed_in_background(&texts).unwrap(), &together);
+        for (text, vector) in texts.iter().zip(&together) {
+            prop_assert_eq!(&model.embed_query(text).unwrap(), vector);
+        }
+    }
+}
+
+#[test]
+fn former_versions_are_another_model_with_other_vectors() {
+    let (model, former) = (
+        LocalModel::bundled(),
+        LocalModel::bundled().of_former_versions(),
+    );
+    let (id, former_id) = (model.model().as_str(), former.model().as_str());
+    assert_eq!(id.strip_suffix(":rows"), Some(former_id));
+    let text = "The deploy to production happens every Thursday.";
+    let cosine = cosine(
+        &model.embed_query(text).unwrap(),
+        &former.embed_query(text).unwrap(),
+    );
+    assert!(cosine > 0.99 && cosine < 0.999_9, "{cosine}");
+    for found in [id, former_id] {
+        let known = CatalogueModel::of_fingerprint(&ModelId::new(found)).unwrap();
+        assert!(known.is_bundled());
+    }
+    let folder = LocalModel::from_folder(bundled_folder()).unwrap();
+    let of_folder = folder.model().clone();
+    assert_eq!(folder.of_former_versions().model(), &of_folder);
+}
+
 #[test]
 fn sixteen_callers_share_one_model() {
     let model = LocalModel::bundled();
@@ -107,11 +176,12 @@ fn nothing_gives_nothing_and_the_check_passes() {
 fn a_folder_with_the_bundled_files_is_the_same_model() {
     let folder = LocalModel::from_folder(bundled_folder()).unwrap();
     folder.check().unwrap();
-    let bundled = LocalModel::bundled();
+    let bundled = LocalModel::bundled().of_former_versions();
     assert_eq!(
         folder.embed(&["same"]).unwrap(),
         bundled.embed(&["same"]).unwrap()
     );
+    // It has a fingerprint of its own, which says one scale for all tokens.
     let digest = |model: &LocalModel| model.model().as_str().split_once(':').unwrap().1.to_owned();
     assert_eq!(digest(&folder), digest(&bundled));
 }

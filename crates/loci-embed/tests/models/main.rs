@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that fails may panic")]
 
 mod catalogue;
+mod cross_encoder;
 mod local;
 #[cfg(feature = "ort")]
 mod onnxruntime;

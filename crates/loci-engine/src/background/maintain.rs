@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use loci_core::{
     Batch, Change, Embedder, Error, ErrorCode, Expect, FilingOrder, Memory, ModelId, Partition,
-    Passage, Result, Sweep, Work,
+    Passage, Result, Sweep, Work, day_of,
 };
 use loci_text::indexed;
 
@@ -24,6 +24,8 @@ use crate::wakeup::catch_panic;
 const SWEEP_BATCH: usize = 64;
 /// Seconds for which wipes are remembered: longer than any write in progress.
 const WIPE_MEMORY_SECONDS: u64 = 86_400;
+/// Days for which the counts of calls are kept: two years.
+const COUNTS_DAYS: i64 = 731;
 /// The most memories that one round embeds.
 const EMBED_ROUND_MAX: usize = 32;
 /// The time after which a round embeds no further memory.
@@ -58,6 +60,7 @@ impl Background<'_> {
             deleted_until: before(self.policy.purge_after_seconds),
             audited_before: before(self.policy.audit_retention_seconds),
             wiped_before: before(WIPE_MEMORY_SECONDS),
+            counted_before: day_of(now) - COUNTS_DAYS,
         };
         let sweep_some = |partition: &Partition| self.store.sweep(partition, &sweep, SWEEP_BATCH);
         self.leases

@@ -18,6 +18,9 @@ const ROUND_END_TIMEOUT: Duration = Duration::from_millis(100);
 /// The delay of work that other processes left, while a process starts.
 pub const START_PAUSE: Duration = Duration::from_secs(1);
 
+/// The pause between two looks for memories to examine, so that a minute is enough for a new one.
+const EXAMINE_PAUSE: Duration = Duration::from_secs(5);
+
 /// The longest pause between two rounds that tell other processes which model this one uses.
 const MODEL_CLAIM_MAX: Duration = Duration::from_secs(150);
 
@@ -62,7 +65,8 @@ impl Workers {
             ended,
             ending: Some(ending),
         };
-        let [noting, sweeping, embedding, enriching] = std::array::from_fn(|_| Arc::clone(engine));
+        let [noting, sweeping, embedding, enriching, examining] =
+            std::array::from_fn(|_| Arc::clone(engine));
         workers.spawn(
             "noting calls",
             engine.audit().wakeup(),
@@ -82,6 +86,11 @@ impl Workers {
         let to_embed = engine.background().embed_wakeup();
         workers.spawn("embedding", to_embed, START_PAUSE, move || {
             Ok(embed(&embedding)?.unwrap_or(interval.min(MODEL_CLAIM_MAX)))
+        });
+        // After the first calls are answered.
+        let to_examine = engine.background().examine_wakeup();
+        workers.spawn("examination", to_examine, EXAMINE_PAUSE, move || {
+            examine(&examining, interval)
         });
         // Jobs that other processes left can wait until the first calls are answered.
         let to_enrich = engine.background().enrich_wakeup();
@@ -147,6 +156,18 @@ impl Workers {
         // Without a thread, dropping `self` does this.
         let _ = thread::Builder::new().name("ending".to_owned()).spawn(end);
     }
+}
+
+/// Runs a step of the examination; returns the pause after it.
+fn examine(engine: &Engine, interval: Duration) -> Result<Duration> {
+    let begun = Instant::now();
+    let may_go_on = engine.examine()? > 0;
+    let pause = engine.background().pause_after(begun.elapsed());
+    if may_go_on {
+        return Ok(pause);
+    }
+    engine.examine_files()?;
+    Ok(interval.min(EXAMINE_PAUSE))
 }
 
 /// Runs a round of work on embeddings; returns the pause after it, if there may be more to do.

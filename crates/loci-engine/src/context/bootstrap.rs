@@ -24,6 +24,9 @@ const HEADINGS: [(&str, &str); 6] = [
 /// The heading of memories of all other sections.
 const OTHER: &str = "Other";
 
+/// The part with the memories of other authors.
+const OF_OTHERS: &str = "Notes of others";
+
 /// The document for a session start.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bootstrap {
@@ -33,6 +36,31 @@ pub struct Bootstrap {
     pub memories: usize,
     /// The estimated number of its tokens.
     pub tokens: usize,
+}
+
+/// A memory in the document for a session start.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BootstrapItem {
+    /// The part of the document, e.g. `Global`.
+    pub part: String,
+    /// The heading that it stands under, or the name of the author of a note of others.
+    pub heading: String,
+    /// The memory.
+    pub memory: Memory,
+    /// Its lines in the document, for a note of others without the marks of the quotation.
+    pub text: String,
+    /// The estimated number of their tokens.
+    pub tokens: usize,
+    /// True if it can be [moved](Context::move_in_bootstrap) before the one above it.
+    pub can_rise: bool,
+    /// True if it can be moved after the one below it.
+    pub can_fall: bool,
+}
+
+/// What a session starts with: the memories of each part, and the memories of other authors.
+struct SortedStart {
+    parts: Vec<(String, Vec<Memory>)>,
+    strangers: BTreeMap<String, Vec<Memory>>,
 }
 
 impl Bootstrap {
@@ -51,26 +79,12 @@ impl Context<'_> {
     /// # Errors
     /// `unavailable` if the store cannot be read.
     pub fn bootstrap(&self, project: Option<&str>) -> Result<Bootstrap> {
-        let trust = self.settings.trust()?;
+        let SortedStart { parts, strangers } = self.sorted_start(project)?;
         let mut markdown = String::new();
-        let mut parts = vec![("Global".to_owned(), CollectionFilter::Global)];
-        parts.extend(project.map(|project| {
-            (
-                format!("Project {project}"),
-                CollectionFilter::Only(project.to_owned()),
-            )
-        }));
-        let (mut memories, mut strangers) = (0, BTreeMap::<String, Vec<Memory>>::new());
-        for (title, collections) in parts {
-            let mut directives = Vec::new();
-            for memory in self.bootstrap_memories(collections)? {
-                memories += 1;
-                match trust.stranger(&memory) {
-                    None => directives.push(memory),
-                    Some(name) => strangers.entry(name).or_default().push(memory),
-                }
-            }
-            write_part(&mut markdown, &title, &directives, &self.caller);
+        let mut memories = strangers.values().map(Vec::len).sum();
+        for (title, directives) in &parts {
+            memories += directives.len();
+            write_part(&mut markdown, title, directives, &self.caller);
         }
         write_strangers(&mut markdown, &strangers);
         if memories == 0 {
@@ -95,6 +109,64 @@ impl Context<'_> {
             memories,
             tokens,
         })
+    }
+
+    /// Returns the memories of the same document, in its order.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    pub fn bootstrap_items(&self, project: Option<&str>) -> Result<Vec<BootstrapItem>> {
+        let SortedStart { parts, strangers } = self.sorted_start(project)?;
+        let mut items = Vec::new();
+        for (part, directives) in &parts {
+            for (heading, group) in groups(directives) {
+                for memory in group {
+                    let text = item_of(&self.caller, memory);
+                    items.push(BootstrapItem::of(part, &heading, memory, text));
+                }
+            }
+        }
+        for (name, memories) in &strangers {
+            for memory in memories {
+                items.push(BootstrapItem::of(OF_OTHERS, name, memory, item(memory)));
+            }
+        }
+        // Only memories of one collection, under one heading, change places.
+        let together = |one: &BootstrapItem, other: &BootstrapItem| {
+            (&one.part, &one.heading) == (&other.part, &other.heading)
+                && one.memory.location.collection == other.memory.location.collection
+                && heading_of(&one.memory) == heading_of(&other.memory)
+        };
+        let last = items.len().saturating_sub(1);
+        for place in 0..last {
+            let is_together = together(&items[place], &items[place + 1]);
+            items[place].can_fall = is_together;
+            items[place + 1].can_rise = is_together;
+        }
+        Ok(items)
+    }
+
+    fn sorted_start(&self, project: Option<&str>) -> Result<SortedStart> {
+        let trust = self.settings.trust()?;
+        let mut wanted = vec![("Global".to_owned(), CollectionFilter::Global)];
+        wanted.extend(project.map(|project| {
+            (
+                format!("Project {project}"),
+                CollectionFilter::Only(project.to_owned()),
+            )
+        }));
+        let (mut parts, mut strangers) = (Vec::new(), BTreeMap::<String, Vec<Memory>>::new());
+        for (title, collections) in wanted {
+            let mut directives = Vec::new();
+            for memory in self.bootstrap_memories(collections)? {
+                match trust.stranger(&memory) {
+                    None => directives.push(memory),
+                    Some(name) => strangers.entry(name).or_default().push(memory),
+                }
+            }
+            parts.push((title, directives));
+        }
+        Ok(SortedStart { parts, strangers })
     }
 
     /// Returns the memories that came in files and wait until a person [accepts](crate::Memories::accept)
@@ -133,7 +205,7 @@ impl Context<'_> {
 
     /// Returns the bootstrap memories of these collections that are not superseded: rules and
     /// feedback first, then other types; within each by weight, then oldest first, so that a new
-    /// memory displaces none.
+    /// memory displaces none. What the caller [moved](Context::move_in_bootstrap) is in that order.
     pub(crate) fn bootstrap_memories(&self, collections: CollectionFilter) -> Result<Vec<Memory>> {
         let mut filter = self.access.filter(collections);
         filter.delivery = Some(Delivery::Bootstrap);
@@ -148,7 +220,22 @@ impl Context<'_> {
                 .then_with(by_weight)
                 .then_with(by_age)
         });
+        self.arranged(&mut memories)?;
         Ok(memories)
+    }
+}
+
+impl BootstrapItem {
+    fn of(part: &str, heading: &str, memory: &Memory, text: String) -> Self {
+        BootstrapItem {
+            part: part.to_owned(),
+            heading: heading.to_owned(),
+            memory: memory.clone(),
+            tokens: estimated_tokens(&text),
+            text,
+            can_rise: false,
+            can_fall: false,
+        }
     }
 }
 
@@ -170,7 +257,7 @@ fn write_strangers(markdown: &mut String, strangers: &BTreeMap<String, Vec<Memor
     if strangers.is_empty() {
         return;
     }
-    markdown.push_str("# Notes of others\n\n");
+    markdown.push_str(&format!("# {OF_OTHERS}\n\n"));
     for (name, memories) in strangers {
         let items: Vec<String> = memories.iter().map(item).collect();
         markdown.push_str(&format!(
@@ -206,20 +293,33 @@ fn write_part(markdown: &mut String, title: &str, memories: &[Memory], reader: &
         return;
     }
     markdown.push_str(&format!("# {title}\n\n"));
-    let heading_of = |memory: &'_ Memory| {
-        let section = memory.location.section.as_str();
-        let known = HEADINGS
-            .iter()
-            .find(|(known, _)| *known == section)
-            .map(|(_, heading)| (*heading).to_owned());
-        known.unwrap_or_else(|| {
-            if is_word(section) {
-                section.to_owned()
-            } else {
-                OTHER.to_owned()
-            }
-        })
-    };
+    for (heading, group) in groups(memories) {
+        markdown.push_str(&format!("## {heading}\n\n"));
+        for memory in group {
+            markdown.push_str(&format!("{}\n", item_of(reader, memory)));
+        }
+        markdown.push('\n');
+    }
+}
+
+/// Returns the heading that a memory stands under.
+pub(super) fn heading_of(memory: &Memory) -> String {
+    let section = memory.location.section.as_str();
+    let known = HEADINGS
+        .iter()
+        .find(|(known, _)| *known == section)
+        .map(|(_, heading)| (*heading).to_owned());
+    known.unwrap_or_else(|| {
+        if is_word(section) {
+            section.to_owned()
+        } else {
+            OTHER.to_owned()
+        }
+    })
+}
+
+/// Returns memories by their headings, in the order of the document.
+fn groups(memories: &[Memory]) -> Vec<(String, Vec<&Memory>)> {
     let known = HEADINGS.map(|(_, heading)| heading.to_owned());
     let mut others: Vec<String> = memories
         .iter()
@@ -228,20 +328,18 @@ fn write_part(markdown: &mut String, title: &str, memories: &[Memory], reader: &
         .collect();
     others.sort_unstable();
     others.dedup();
-    for heading in known.into_iter().chain(others) {
-        let mut group = memories
+    let group = |heading: String| {
+        let of_heading = memories
             .iter()
-            .filter(|memory| heading_of(memory) == heading)
-            .peekable();
-        if group.peek().is_none() {
-            continue;
-        }
-        markdown.push_str(&format!("## {heading}\n\n"));
-        for memory in group {
-            let by =
-                writer_of(reader, memory).map_or_else(String::new, |name| format!(" (by {name})"));
-            markdown.push_str(&format!("{}{by}\n", item(memory)));
-        }
-        markdown.push('\n');
-    }
+            .filter(|memory| heading_of(memory) == heading);
+        let group: Vec<&Memory> = of_heading.collect();
+        (!group.is_empty()).then_some((heading, group))
+    };
+    known.into_iter().chain(others).filter_map(group).collect()
+}
+
+/// Formats a memory as a list item, with the name of its author if that is another one.
+fn item_of(reader: &Caller, memory: &Memory) -> String {
+    let by = writer_of(reader, memory).map_or_else(String::new, |name| format!(" (by {name})"));
+    format!("{}{by}", item(memory))
 }

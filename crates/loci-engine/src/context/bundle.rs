@@ -235,9 +235,7 @@ impl Context<'_> {
         let mut ranked = PhaseRanking::default();
         for (place, name) in names.iter().enumerate() {
             let phase = self.phases.named(name);
-            let all = Recall::new(&phase.query, CANDIDATES_PER_PHASE, &|signals| {
-                signals.relevance
-            });
+            let all = recall_of(&phase);
             let (hits, is_cut) = self.phase_hits(&all, &except, &mut ranked)?;
             ranked.is_cut |= is_cut;
             // What is not among the best of all memories is no better than the last of them.
@@ -305,15 +303,13 @@ impl Context<'_> {
             names.into_iter().map(str::to_owned).collect()
         };
         let (kinds, sections) = (names(&|place| &place.kind), names(&|place| &place.section));
-        let recall = || {
-            Recall::new(&phase.query, CANDIDATES_PER_PHASE, &|signals| {
-                signals.relevance
-            })
+        let by_kind = Recall {
+            kinds,
+            ..recall_of(phase)
         };
-        let by_kind = Recall { kinds, ..recall() };
         let by_section = Recall {
             sections,
-            ..recall()
+            ..recall_of(phase)
         };
         let has_names =
             |recall: &Recall<'_>| !(recall.kinds.is_empty() && recall.sections.is_empty());
@@ -360,6 +356,16 @@ fn matters(hit: &Hit, phase: &Phase, weights: &Weights) -> bool {
         || identifiers > 0
         || likeness >= weights.phase_floor
         || leads_by_words
+}
+
+/// Returns the search for the memories of a phase. A reranker would take too long for all phases.
+fn recall_of(phase: &Phase) -> Recall<'_> {
+    Recall {
+        is_reranked: false,
+        ..Recall::new(&phase.query, CANDIDATES_PER_PHASE, &|signals| {
+            signals.relevance
+        })
+    }
 }
 
 /// Returns the score of a result of a phase's query in that phase.

@@ -1,7 +1,7 @@
 //! Decisions: values that users store under a key.
 
 use loci_core::limits::TTL_DAYS_MAX;
-use loci_core::{Decision, Error, RecordVerb, Result};
+use loci_core::{Decision, Error, RecordVerb, Result, Scope};
 
 use crate::check;
 use crate::conversations::Conversations;
@@ -47,6 +47,24 @@ impl Conversations<'_> {
         };
         self.caller.note_record(verb, key, Some(true));
         Ok(is_new)
+    }
+
+    /// Returns the decision that the caller is about to replace, for the reply to
+    /// [`decide`](Self::decide). `None` if there is none that has not expired, if the caller lacks
+    /// the scope `read`, or if the store cannot be read.
+    pub fn decision_before(&self, key: &str) -> Option<Decision> {
+        let may_read = self.caller.principal.scopes.allow(Scope::Read);
+        let owner = self
+            .caller
+            .principal
+            .subject
+            .as_ref()
+            .filter(|_| may_read)?;
+        let key = &*self.redaction.redact_stored(key).text;
+        let before = self
+            .store
+            .decision(&self.caller.space, owner, key, self.clock.now());
+        before.ok().flatten()
     }
 
     /// Returns the caller's decision under a key, if there is one that has not expired; `None` for

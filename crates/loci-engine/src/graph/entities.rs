@@ -39,6 +39,14 @@ impl Graph<'_> {
     /// # Errors
     /// `unavailable` if the store cannot be read.
     pub fn entities(&self, text: &str) -> Result<Entities> {
+        self.entities_of(text, FACTS_READ_MAX)
+    }
+
+    /// Returns the same from as many of the first facts.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    pub fn entities_of(&self, text: &str, facts_max: usize) -> Result<Entities> {
         let mut facts = self.store.facts(&FactQuery {
             space: self.caller.space.clone(),
             entity: None,
@@ -46,10 +54,10 @@ impl Graph<'_> {
             relation: None,
             as_of: Some(EVER),
             offset: 0,
-            limit: FACTS_READ_MAX + 1,
+            limit: facts_max + 1,
         })?;
-        let is_cut = facts.len() > FACTS_READ_MAX;
-        facts.truncate(FACTS_READ_MAX);
+        let is_cut = facts.len() > facts_max;
+        facts.truncate(facts_max);
         let now = self.clock.now();
         let today = Period {
             first: now,
@@ -59,7 +67,7 @@ impl Graph<'_> {
         let mut entities: BTreeMap<&str, Entity> = BTreeMap::new();
         for fact in &facts {
             let is_current = fact.holds_in(today);
-            let is_past = fact.valid_to.is_some_and(|to| to.last < now);
+            let is_past = !fact.is_open_after(now);
             let both = [&fact.subject, &fact.object];
             // A fact of an entity about itself is one fact.
             let names = &both[..if fact.subject.key == fact.object.key {

@@ -36,7 +36,7 @@ pub struct NewFact {
     pub object: String,
     /// The time from which it holds; always if `None`.
     pub valid_from: Option<Period>,
-    /// The time until which it holds, including the whole period; for ever if `None`.
+    /// The time until which it holds, up to [`Period::end`]; for ever if `None`.
     pub valid_to: Option<Period>,
     /// The source where it was read; a blank one counts as `None`.
     pub source: Option<String>,
@@ -192,8 +192,8 @@ impl Graph<'_> {
     }
 
     /// Ends every fact with this triple that has started by `ended` and whose end is open, or lies
-    /// after both `ended` and now, so that past facts stay as they are. Without `ended`, they end
-    /// today, at this moment. Returns the ended facts and their new end. If there are more than
+    /// after both the end of `ended` and now, so that past facts stay as they are. Without `ended`,
+    /// they end today, at this moment. Returns the ended facts and their new end. If there are more than
     /// [`FACTS_MAX`], it ends the first; a further call ends the next. Durable when it returns.
     ///
     /// # Errors
@@ -209,14 +209,12 @@ impl Graph<'_> {
         let triple = names(triple.each_ref().map(String::as_str))?.map(|name| name.key);
         let now = self.clock.now();
         let ended = ended.unwrap_or_else(|| today(now));
-        let after =
-            Timestamp::from_microseconds(ended.last.max(now).microseconds().saturating_add(1));
         self.locks.change(&(&self.caller.space, &triple), || {
             // Sorted by start, earliest first.
             let open = self.same_facts(
                 &triple,
                 Period {
-                    first: after,
+                    first: ended.end().max(now),
                     last: NEVER,
                 },
                 0,
@@ -400,7 +398,6 @@ impl Graph<'_> {
         if !self.caller.principal.scopes.allow(Scope::Read) || !fact.is_open_after(now) {
             return Ok(Vec::new());
         }
-        let after_now = Timestamp::from_microseconds(now.microseconds().saturating_add(1));
         let relation = Some([fact.subject.key.clone(), fact.predicate.key.clone()]);
         let mut facts = self.store.facts(&FactQuery {
             space: self.caller.space.clone(),
@@ -408,7 +405,7 @@ impl Graph<'_> {
             triple: None,
             relation,
             as_of: Some(Period {
-                first: after_now,
+                first: now,
                 last: NEVER,
             }),
             offset: 0,
@@ -457,7 +454,9 @@ impl Graph<'_> {
             valid_to,
             ..
         } = fact;
-        let end = valid_to.map_or(NEVER, |to| to.last);
+        // Up to the moment before the end, since at the end it no longer holds.
+        let end = valid_to.map_or(NEVER, Period::end);
+        let before = Timestamp::from_microseconds(end.microseconds().saturating_sub(1));
         let is_same = |known: &Fact| {
             known.valid_to == *valid_to && (valid_to.is_none() || known.valid_from == *valid_from)
         };
@@ -466,7 +465,7 @@ impl Graph<'_> {
             let known = self.same_facts(
                 triple,
                 Period {
-                    first: end,
+                    first: before,
                     last: end,
                 },
                 offset,

@@ -71,12 +71,12 @@ pub struct Step {
     pub hop: usize,
     /// The connections from nodes of the hop before, in order: shared collections, or tunnels by
     /// their ids.
-    pub connected_via: Vec<Via>,
+    pub connected_via: Vec<RoomLink>,
 }
 
 /// A connection between two neighbours.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Via {
+pub enum RoomLink {
     /// Both exist in this collection; `None` is global.
     Collection(Option<String>),
     /// The tunnel with this id connects them.
@@ -346,7 +346,7 @@ impl Map {
         let mut nearest = BTreeMap::from([(start, BTreeSet::new())]);
         for hop in 0..=hops_max {
             reached.extend(nearest.keys().copied());
-            let mut next: BTreeMap<&str, BTreeSet<Via>> = BTreeMap::new();
+            let mut next: BTreeMap<&str, BTreeSet<RoomLink>> = BTreeMap::new();
             for room in nearest
                 .keys()
                 .filter_map(|section| self.rooms.get(*section))
@@ -356,13 +356,13 @@ impl Map {
                     for section in members.remove(collection).unwrap_or_default() {
                         next.entry(section)
                             .or_default()
-                            .insert(Via::Collection(collection.clone()));
+                            .insert(RoomLink::Collection(collection.clone()));
                     }
                 }
                 for (section, id) in tied.get(room.section.as_str()).into_iter().flatten() {
                     next.entry(section)
                         .or_default()
-                        .insert(Via::Tunnel((*id).to_owned()));
+                        .insert(RoomLink::Tunnel((*id).to_owned()));
                 }
             }
             next.retain(|section, _| !reached.contains(section));

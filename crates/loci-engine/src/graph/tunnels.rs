@@ -28,6 +28,9 @@ pub struct TunnelConnection {
     pub total: u64,
 }
 
+/// Returns a change that belongs to the creation of a tunnel.
+type FurtherChange<'a> = &'a dyn Fn(&Tunnel) -> Result<Option<Change>>;
+
 /// A collection (`None` is global) and a section.
 type LocationKey<'a> = (Option<&'a str>, &'a str);
 
@@ -76,6 +79,33 @@ impl Graph<'_> {
         target: TunnelEnd,
         label: Option<&str>,
     ) -> Result<Tunnel> {
+        let (mut tunnel, _) = self.put_tunnel(source, target, label, None)?;
+        // Another caller may have named the memory of an end.
+        self.hide_memories(std::slice::from_mut(&mut tunnel))?;
+        Ok(tunnel)
+    }
+
+    /// Creates a tunnel in the same way, with a further change in its transaction; returns true if
+    /// it is new. One that is there stays as it is.
+    pub(crate) fn add_tunnel(
+        &self,
+        source: TunnelEnd,
+        target: TunnelEnd,
+        label: Option<&str>,
+        along: FurtherChange<'_>,
+    ) -> Result<bool> {
+        let (_, is_new) = self.put_tunnel(source, target, label, Some(along))?;
+        Ok(is_new)
+    }
+
+    /// Creates a tunnel, or changes it unless it must be new, for which `along` returns a further change.
+    fn put_tunnel(
+        &self,
+        source: TunnelEnd,
+        target: TunnelEnd,
+        label: Option<&str>,
+        along: Option<FurtherChange<'_>>,
+    ) -> Result<(Tunnel, bool)> {
         let label = label.map(|label| self.redaction.redact_stored(label).text);
         let label = label.as_deref().filter(|label| !label.trim().is_empty());
         label.map_or(Ok(()), |label| check::reference("label", label))?;
@@ -87,7 +117,7 @@ impl Graph<'_> {
             );
             return Err(Error::new(ErrorCode::InvalidArgument, message));
         }
-        let mut tunnel = self.change_tunnels(|| {
+        self.change_tunnels(|| {
             let since = self.store.version(&self.caller.space)?;
             self.check_ends(ends)?;
             let seen = self.seen_tunnels()?;
@@ -95,6 +125,11 @@ impl Graph<'_> {
             let [common, own] = tunnel_ids(ends, owner.as_deref());
             let with_id = |id: &String| seen.iter().find(|tunnel| tunnel.id == *id);
             let before = with_id(&common).or_else(|| with_id(&own));
+            if let Some(before) = before
+                && along.is_some()
+            {
+                return Ok((before.clone(), false));
+            }
             let tunnel = match before {
                 Some(before) => self.replaced_tunnel(before, ends, label),
                 None if seen.iter().filter(|tunnel| tunnel.owner == owner).count()
@@ -120,24 +155,26 @@ impl Graph<'_> {
                     }
                 }
             };
-            let origin = self.caller.origin.to_owned();
-            let not_wiped = tunnel.owner.clone().map(|owner| Condition::NotWiped {
-                owner,
-                origin,
-                since,
-            });
+            let not_wiped = self.not_wiped(&tunnel, since);
             let expect = before.cloned().map(Box::new);
             let put = Change::PutTunnel {
                 tunnel: Box::new(tunnel.clone()),
                 expect,
             };
-            self.access
-                .commit_if(Vec::from_iter(not_wiped), vec![put])?;
-            Ok(tunnel)
-        })?;
-        // Another caller may have named the memory of an end.
-        self.hide_memories(std::slice::from_mut(&mut tunnel))?;
-        Ok(tunnel)
+            let further = along.map_or(Ok(None), |along| along(&tunnel))?;
+            let changes = [put].into_iter().chain(further).collect();
+            self.access.commit_if(Vec::from_iter(not_wiped), changes)?;
+            Ok((tunnel, before.is_none()))
+        })
+    }
+
+    /// Returns the condition that the data of a tunnel's owner was not wiped since.
+    fn not_wiped(&self, tunnel: &Tunnel, since: u64) -> Option<Condition> {
+        Some(Condition::NotWiped {
+            owner: tunnel.owner.clone()?,
+            origin: self.caller.origin.to_owned(),
+            since,
+        })
     }
 
     /// Returns a page of the tunnels that the caller sees, oldest first, and their total number.

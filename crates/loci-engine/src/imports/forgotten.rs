@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use loci_core::{Archived, Batch, Change, Memory, Result, Space};
+use loci_core::{Archived, Batch, Change, Memory, MemoryId, Result, Space};
 
 use crate::imports::Imports;
+use crate::imports::batch::ImportBatch;
 use crate::imports::import_records::{ImportReport, memory};
 use crate::notes::NOTE_KIND;
 
-impl Imports<'_> {
+impl<'a> Imports<'a> {
     /// Returns the same imports; if `stores_again` is true, they store texts that were forgotten,
     /// too, and lift their tombstones.
     #[must_use]
@@ -17,6 +18,12 @@ impl Imports<'_> {
             stores_again,
             ..self
         }
+    }
+
+    /// Returns the same imports, which note in the batch what they bring, if there is one.
+    #[must_use]
+    pub fn in_batch(self, batch: Option<&'a ImportBatch>) -> Self {
+        Imports { batch, ..self }
     }
 
     /// Returns the same imports; if `are_followed` is true, agents follow the memories that sessions
@@ -30,11 +37,13 @@ impl Imports<'_> {
     }
 
     /// Returns the numbers of the records that were forgotten or wiped in this store. If they are to
-    /// be stored again, it lifts their tombstones, and returns none.
+    /// be stored again, it lifts their tombstones, and returns an empty set, but adds the memories among them to
+    /// `again`.
     pub(super) fn forgotten(
         &self,
         records: &[Archived],
         brought: &ImportReport,
+        again: &mut HashSet<MemoryId>,
     ) -> Result<HashSet<usize>> {
         let mut spaces: BTreeMap<&Space, Vec<usize>> = BTreeMap::new();
         for (number, archived) in records.iter().enumerate() {
@@ -63,8 +72,13 @@ impl Imports<'_> {
             }
             let asked: Vec<&Memory> = memories.iter().map(|(_, memory)| *memory).collect();
             let found = self.tombstones.among(space, &salts, &asked)?;
-            for ((number, _), hashes) in memories.into_iter().zip(found) {
-                if !hashes.is_empty() && !self.stores_again {
+            for ((number, memory), hashes) in memories.into_iter().zip(found) {
+                if hashes.is_empty() {
+                    continue;
+                }
+                if self.stores_again {
+                    again.insert(memory.id.clone());
+                } else {
                     forgotten.insert(number);
                 }
                 texts.extend(hashes);

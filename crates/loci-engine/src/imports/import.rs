@@ -1,7 +1,7 @@
 //! Importing many memories at once.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::slice;
 
 use loci_core::{
@@ -205,17 +205,21 @@ impl Imports<'_> {
     }
 
     /// Returns the change that lifts the tombstones of memories that are stored again, if there are
-    /// any.
-    fn lift(&self, memories: &[&Memory]) -> Result<Option<Change>> {
+    /// any, and the ids of these memories.
+    fn lift(&self, memories: &[&Memory]) -> Result<(Option<Change>, HashSet<MemoryId>)> {
         if !self.stores_again {
-            return Ok(None);
+            return Ok((None, HashSet::new()));
         }
         let salts = self.tombstones.salts(&self.caller.space)?;
         let found = self
             .tombstones
             .among(&self.caller.space, &salts, memories)?;
+        let lifted = memories.iter().zip(&found);
+        let lifted = lifted.filter(|(_, texts)| !texts.is_empty());
+        let again = lifted.map(|(memory, _)| memory.id.clone()).collect();
         let texts: Vec<_> = found.into_iter().flatten().collect();
-        Ok((!texts.is_empty()).then_some(Change::DeleteTombstones { texts }))
+        let lift = (!texts.is_empty()).then_some(Change::DeleteTombstones { texts });
+        Ok((lift, again))
     }
 
     /// Returns the memory that an import makes.
@@ -258,14 +262,20 @@ impl Imports<'_> {
                 _ => None,
             })
             .collect();
-        let lifted = self.lift(&memories)?;
+        let (lifted, again) = self.lift(&memories)?;
         let unwiped = owners.into_iter().map(|owner| Condition::NotWiped {
             owner,
             origin: self.caller.origin.to_owned(),
             since,
         });
+        if let Some(batch) = self.batch {
+            puts.push(self.noted(batch, &self.caller.space, &puts, &again)?);
+        }
         puts.extend(lifted);
-        self.access.commit_if(unwiped.collect(), puts)
+        self.access.commit_if(unwiped.collect(), puts)?;
+        self.batch
+            .inspect(|batch| batch.advance(&self.caller.space));
+        Ok(())
     }
 
     /// Imports those whose ids do not exist yet.

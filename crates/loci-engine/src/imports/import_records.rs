@@ -145,10 +145,11 @@ impl Imports<'_> {
         }
         let stored = brought.stored;
         let mut known = self.known_memories(records.iter())?;
+        let mut again = HashSet::new();
         // A copy of a store is as the store is.
         let forgotten = match from {
             Some(_) => HashSet::new(),
-            None => self.forgotten(records, brought)?,
+            None => self.forgotten(records, brought, &mut again)?,
         };
         let mut absent: Vec<(usize, Cow<'_, Archived>)> = Vec::with_capacity(records.len());
         for (number, archived) in records.iter().enumerate() {
@@ -181,7 +182,7 @@ impl Imports<'_> {
         }
         let outcome = absent
             .chunk_by(|(_, left), (_, right)| left.space == right.space)
-            .try_for_each(|part| self.import_batch(part, from, brought));
+            .try_for_each(|part| self.import_batch(part, (from, &again), brought));
         if brought.stored > stored && self.search_mode != SearchMode::Words {
             self.to_embed.ring();
         }
@@ -264,19 +265,23 @@ impl Imports<'_> {
     fn import_batch(
         &self,
         part: &[(usize, Cow<'_, Archived>)],
-        from: Option<&StoredVectors<'_>>,
+        (from, again): (Option<&StoredVectors<'_>>, &HashSet<MemoryId>),
         brought: &mut ImportReport,
     ) -> Result<()> {
         let Some((first, rest)) = part.split_first() else {
             return Ok(());
         };
         let since = brought.since[&first.1.space];
-        let outcome = catch_panic(|| self.changes(part, from, since)).and_then(|changes| {
-            self.store
-                .commit(Batch::new(first.1.space.clone(), changes))
+        let space = &first.1.space;
+        let outcome = catch_panic(|| self.changes(part, from, since)).and_then(|mut changes| {
+            if let Some(batch) = self.batch {
+                changes.push(self.noted(batch, space, &changes, again)?);
+            }
+            self.store.commit(Batch::new(space.clone(), changes))
         });
         match outcome {
             Ok(()) => {
+                self.batch.inspect(|batch| batch.advance(space));
                 brought.stored += part.len() as u64;
                 let is_pending =
                     |memory: &Memory| memory.enrichment == Some(EnrichmentStatus::Pending);
@@ -293,8 +298,8 @@ impl Imports<'_> {
             Err(error) if error.is_unavailable() => Err(error),
             Err(_) => {
                 let (left, right) = part.split_at(part.len() / 2);
-                self.import_batch(left, from, brought)?;
-                self.import_batch(right, from, brought)
+                self.import_batch(left, (from, again), brought)?;
+                self.import_batch(right, (from, again), brought)
             }
         }
     }

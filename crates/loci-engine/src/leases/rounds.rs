@@ -7,11 +7,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use loci_core::{Job, MemoryId, ModelId, Partition, Space, Timestamp, limits};
 use uuid::Uuid;
 
+use crate::background::files_look::FilesLook;
 use crate::background::sweep_clock::ClockReading;
 
 /// Seconds for which a lease on background work lasts if its holder ends. Half of that is more than
 /// the longest wait for an embedding model.
 const LEASE_SECONDS: i64 = 120;
+/// The seconds of the lease for examination. A step takes a fraction of a second, and what a process
+/// that was killed had started must go on in another one well within a minute.
+const EXAMINATION_LEASE_SECONDS: i64 = 10;
 /// Seconds for which a model counts as used after a process that used it ended without releasing
 /// it. Long, so that a renewal costs one write every few minutes.
 const USE_SECONDS: i64 = 600;
@@ -202,6 +206,10 @@ pub(crate) struct Rounds {
     pub(super) holder: String,
     /// The lease for sweeping.
     pub(crate) sweeping: Lease,
+    /// The lease for the examination of memories for what people should decide.
+    pub(crate) examining: Lease,
+    /// The state of the look at the files of memories.
+    pub(crate) files: Mutex<FilesLook>,
     /// The state of the clock in the last sweep round.
     pub(crate) clock_look: Mutex<Option<ClockReading>>,
     models: Mutex<HashMap<ModelId, Arc<ModelRounds>>>,
@@ -220,6 +228,8 @@ impl Default for Rounds {
         Rounds {
             holder: Uuid::now_v7().to_string(),
             sweeping: Lease::of("sweep", LEASE_SECONDS),
+            examining: Lease::of("examine", EXAMINATION_LEASE_SECONDS),
+            files: Mutex::default(),
             clock_look: Mutex::new(None),
             models: Mutex::default(),
             is_enricher_failing: AtomicBool::new(false),

@@ -1,8 +1,8 @@
 //! Browsing memories in the order of their insertion.
 
 use loci_core::{
-    CollectionFilter, FilingOrder, Filter, Forgotten, Memory, OwnerFilter, Page, Result, Tier,
-    limits,
+    CollectionFilter, FilingOrder, Filter, Forgotten, Memory, MemoryId, OwnerFilter, Page, Result,
+    Sorting, Tier, limits,
 };
 
 use crate::listings::Listings;
@@ -138,6 +138,34 @@ impl Listings<'_> {
         })
     }
 
+    /// Returns the same page with the memories sorted in the place of
+    /// [`order`](Browse::order). May look at all memories that match.
+    ///
+    /// # Errors
+    /// As for [`browse`](crate::Listings::browse).
+    pub fn browse_sorted(&self, request: &Browse, sorting: Sorting) -> Result<BrowsePage> {
+        let filter = self.browsed(request);
+        let page = Page {
+            offset: request.offset,
+            limit: request.limit.clamp(1, limits::LIST_RESULTS_MAX),
+        };
+        let total = self.store.count(&filter)?;
+        let read = self.store.list_sorted(&filter, sorting, page)?;
+        let shortened = |memory| shortened(memory, request.characters_max);
+        let mut memories: Vec<Memory> = read.into_iter().map(shortened).collect();
+        self.access.hide_references(&mut memories)?;
+        Ok(BrowsePage { memories, total })
+    }
+
+    /// Returns the ids of the same memories in the order of their last change, at most `limit`.
+    ///
+    /// # Errors
+    /// As for [`browse`](crate::Listings::browse).
+    pub fn ids_of_browsed(&self, request: &Browse, limit: usize) -> Result<Vec<MemoryId>> {
+        let revisions = self.store.revisions(&self.browsed(request), limit)?;
+        Ok(revisions.into_iter().map(|(id, _)| id).collect())
+    }
+
     /// Returns the same memories without the total.
     ///
     /// # Errors
@@ -160,7 +188,52 @@ impl Listings<'_> {
         )
     }
 
-    fn browsed(&self, request: &Browse) -> Filter {
+    /// Returns the same memories from a number of their order on, each with its number: a list that
+    /// goes on from the number of the last one shows each memory once, whatever is stored or removed
+    /// between two parts. The offset is ignored.
+    ///
+    /// # Errors
+    /// As for [`browse`](crate::Listings::browse).
+    pub fn list_beyond(
+        &self,
+        request: &Browse,
+        mut beyond: Option<u64>,
+    ) -> Result<Vec<(u64, Memory)>> {
+        let filter = self.browsed(request);
+        let limit = request.limit.clamp(1, limits::LIST_RESULTS_MAX);
+        let (mut numbers, mut memories) = (Vec::new(), Vec::new());
+        while memories.len() < limit {
+            let left = limit - memories.len();
+            let part = match request.characters_max {
+                Some(_) => left.min(READ_AT_ONCE),
+                None => left,
+            };
+            let read = self
+                .store
+                .list_beyond(&filter, request.order, beyond, part)?;
+            let is_last = read.len() < part;
+            for (number, memory) in read {
+                beyond = Some(number);
+                numbers.push(number);
+                memories.push(shortened(memory, request.characters_max));
+            }
+            if is_last {
+                break;
+            }
+        }
+        self.access.hide_references(&mut memories)?;
+        Ok(numbers.into_iter().zip(memories).collect())
+    }
+
+    /// Counts the same memories.
+    ///
+    /// # Errors
+    /// As for [`browse`](crate::Listings::browse).
+    pub fn count_browsed(&self, request: &Browse) -> Result<u64> {
+        self.store.count(&self.browsed(request))
+    }
+
+    pub(super) fn browsed(&self, request: &Browse) -> Filter {
         let Browse {
             sections,
             kinds,

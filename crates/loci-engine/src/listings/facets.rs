@@ -8,8 +8,8 @@ use loci_core::{Filter, OwnerFilter, Timestamp};
 pub struct Facets {
     /// The owner of the memories.
     pub owner: OwnerFilter,
-    /// Only memories that came in through this tool set.
-    pub origin: Option<String>,
+    /// Only memories that came in through one of these tool sets; all if empty.
+    pub origins: Vec<String>,
     /// Only memories of this [thread](loci_core::Thread), e.g. of a
     /// [file](crate::Sources::thread_of).
     pub thread: Option<String>,
@@ -24,7 +24,7 @@ impl Default for Facets {
     fn default() -> Self {
         Facets {
             owner: OwnerFilter::Any,
-            origin: None,
+            origins: Vec::new(),
             thread: None,
             created_from: None,
             created_until: None,
@@ -37,13 +37,13 @@ impl Facets {
     pub(crate) fn narrow(self, filter: &mut Filter) {
         let Facets {
             owner,
-            origin,
+            origins,
             thread,
             created_from,
             created_until,
         } = self;
         filter.owner = owner;
-        filter.origin = origin;
+        filter.origins = origins;
         filter.thread = thread;
         filter.created_from = created_from;
         filter.created_until = created_until;

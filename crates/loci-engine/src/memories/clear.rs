@@ -31,7 +31,7 @@ impl Memories<'_> {
         }
         let filter = Filter {
             owner: OwnerFilter::of(self.caller.principal.subject.as_deref()),
-            origin: Some(self.caller.origin.to_owned()),
+            origins: vec![self.caller.origin.to_owned()],
             tiers: vec![Tier::LongTerm, Tier::Unlisted],
             forgotten: Forgotten::Show,
             ..self.access.filter(collections)

@@ -175,10 +175,11 @@ impl Memories<'_> {
         }
         Ok(Filter {
             owner: OwnerFilter::Only(owner),
-            origin: self
-                .caller
-                .is_claimed
-                .then(|| self.caller.origin.to_owned()),
+            origins: Vec::from_iter(
+                self.caller
+                    .is_claimed
+                    .then(|| self.caller.origin.to_owned()),
+            ),
             tiers: Tier::OF_CONVERSATIONS.to_vec(),
             thread: thread.clone(),
             tags: tags.clone(),

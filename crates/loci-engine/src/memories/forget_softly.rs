@@ -12,7 +12,7 @@ use crate::notes::in_file_or_store;
 
 /// A memory after [`unforget`](crate::Memories::unforget).
 #[derive(Debug, Clone, PartialEq)]
-pub struct Unforgotten {
+pub struct UnforgetReport {
     /// The memory, which is not forgotten.
     pub memory: Memory,
     /// False if it was not forgotten before either.
@@ -48,7 +48,7 @@ impl Memories<'_> {
     /// # Errors
     /// As for `forget_softly`; `not_found` also for a memory that was deleted for good;
     /// `invalid_argument` for a part of the ids of several deleted memories.
-    pub fn unforget(&self, id: &MemoryId) -> Result<Unforgotten> {
+    pub fn unforget(&self, id: &MemoryId) -> Result<UnforgetReport> {
         let (memory, is_changed, was_deleted) = match self.mark(id, None) {
             Ok((memory, is_changed)) => (memory, is_changed, false),
             Err(error) if error.code == ErrorCode::NotFound => {
@@ -65,7 +65,7 @@ impl Memories<'_> {
         if is_changed && !was_deleted {
             self.mark_copies(&memory, None)?;
         }
-        Ok(Unforgotten {
+        Ok(UnforgetReport {
             memory: self.access.without_hidden(memory)?,
             is_changed,
             was_deleted,

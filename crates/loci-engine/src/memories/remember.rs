@@ -25,6 +25,8 @@ pub(crate) const SUPERSEDED_WEIGHT: f64 = 0.1;
 pub struct Remember {
     /// The text, stored byte for byte.
     pub content: String,
+    /// A title, if the writer gives one: a name of 1 to 256 characters.
+    pub title: Option<String>,
     /// Project, scope or wing; `None` and the name `global` are global.
     pub collection: Option<String>,
     /// Type, category or room; `None` is the kind.
@@ -66,6 +68,7 @@ impl Remember {
     pub fn new(content: impl Into<String>, kind: impl Into<String>) -> Self {
         Remember {
             content: content.into(),
+            title: None,
             collection: None,
             section: None,
             kind: kind.into(),
@@ -279,6 +282,7 @@ pub(crate) fn new_memory(caller: &Caller, request: Remember, now: Timestamp) -> 
             collection: named_collection(request.collection),
             section: request.section.unwrap_or_else(|| memory.kind.clone()),
         },
+        title: request.title,
         summary: request.summary,
         tags: distinct(request.tags),
         citations: request.citations,
@@ -329,6 +333,10 @@ pub(crate) fn distinct(tags: Vec<String>) -> Vec<String> {
 pub(crate) fn check_request(request: &Remember) -> Result<()> {
     check::cited_content("content", &request.content, &request.citations)?;
     check::name("kind", &request.kind)?;
+    request
+        .title
+        .as_deref()
+        .map_or(Ok(()), |title| check::name("title", title))?;
     for (name, place) in [
         ("collection", &request.collection),
         ("section", &request.section),

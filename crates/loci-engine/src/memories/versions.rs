@@ -1,6 +1,6 @@
 //! Former versions of a memory.
 
-use loci_core::{Change, Memory, MemoryId, Result, Version};
+use loci_core::{Change, Memory, MemoryId, Result, Scope, Version};
 
 use crate::memories::Memories;
 
@@ -13,6 +13,19 @@ impl Memories<'_> {
     pub fn versions(&self, id: &MemoryId) -> Result<Vec<Version>> {
         let memory = self.access.readable(id)?;
         self.store.versions(&memory.space, &memory.id)
+    }
+
+    /// Returns the version that this revision of a memory replaced, for the reply to the change.
+    /// `None` if its text and title are the ones from before, if the caller lacks the scope `read`,
+    /// or if the store cannot be read now: the change is made all the same.
+    pub fn replaced_by(&self, memory: &Memory) -> Option<Version> {
+        if !self.caller.principal.scopes.allow(Scope::Read) {
+            return None;
+        }
+        let versions = self.store.versions(&memory.space, &memory.id).ok()?;
+        versions
+            .into_iter()
+            .find(|version| version.revision + 1 == memory.revision)
     }
 }
 

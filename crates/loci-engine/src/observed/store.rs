@@ -90,6 +90,7 @@ fn work_of(lease: &str) -> LeasedWork {
     match lease.split(' ').next() {
         Some("sweep") => LeasedWork::Sweep,
         Some("embed") => LeasedWork::Embed,
+        Some("examine") => LeasedWork::Examine,
         Some("model") => LeasedWork::Model,
         _ => LeasedWork::Notes,
     }

@@ -200,7 +200,7 @@ impl Search<'_> {
                 signals: hit.signals.clone(),
             };
             let representative = hit.memory.id.clone();
-            let budget = self.budgets.reply_budget(request.budget_tokens);
+            let budget = self.budget_of(&ranking, request.budget_tokens);
             let shown = within(found, budget, request.recall.query)?.len();
             let cause = if index >= shown {
                 Cause::Budget

@@ -26,6 +26,8 @@
 
 use std::collections::HashMap;
 
+use crate::search::strength::StrengthWeights;
+
 /// The rank whose score shows how far the best stands out from the others of its side.
 const MARGIN_RANK: usize = 10;
 /// The maximum number of terms of a short query.
@@ -191,6 +193,8 @@ pub struct Weights {
     pub time: f64,
     /// True if quoted phrases of the query must occur.
     pub phrases: bool,
+    /// The coefficients of the strength of a search, which `loci-bench strength --fit` fits.
+    pub strength: StrengthWeights,
 }
 
 impl Default for Weights {
@@ -222,6 +226,7 @@ impl Default for Weights {
             date: 0.3,
             time: 0.2,
             phrases: true,
+            strength: StrengthWeights::DEFAULT,
         }
     }
 }
@@ -357,6 +362,8 @@ pub struct FusedScores {
     pub context: f64,
     /// The contribution of the signals.
     pub signals: f64,
+    /// The place, from 1, that the reranker gave it, if it read it.
+    pub rank_by_reranker: Option<usize>,
     /// The overall relevance, 0 to 1: the sum, scaled from 0 for the candidate at `depth`, which
     /// any question finds, to the greatest sum of the query or 1, whichever is less.
     pub relevance: f64,

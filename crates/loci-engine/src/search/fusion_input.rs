@@ -1,6 +1,7 @@
 //! A question and its candidates as the fusion sees them.
 
 use std::cmp::Reverse;
+use std::collections::HashMap;
 
 use loci_core::{Candidate, Candidates, CosineScale, MARKS_MAX, MemoryId, ThreadScore};
 use loci_text::dates;
@@ -9,6 +10,7 @@ use loci_text::query::Query;
 
 use crate::models::{QueryReading, comparable};
 use crate::search::fusion::{self, HUBNESS_MAX, Input, QueryMatches, Scores, Weights, fuse};
+use crate::search::strength::StrengthFeatures;
 
 /// The marks that the ranking looks for in addition to the terms of a query: marks of the index,
 /// grouped by their meaning.
@@ -57,6 +59,8 @@ pub struct FusionInput {
     pub terms: usize,
     /// As in `fusion::Input`.
     pub is_foreign: bool,
+    /// The number of passages that were searched.
+    pub passages: usize,
 }
 
 impl FusionInput {
@@ -68,6 +72,39 @@ impl FusionInput {
             terms: self.terms,
             is_foreign: self.is_foreign,
         }
+    }
+
+    /// Returns the features of the strength of each candidate.
+    pub fn strength_features(&self, weights: &Weights) -> Vec<StrengthFeatures> {
+        let of = |scores: &Scores| {
+            let apart = weights.apartness * f64::from(scores.apartness);
+            let cosine = scores.cosine.filter(|_| !self.is_foreign);
+            let meaning = cosine.map(|cosine| f64::from(cosine) + apart);
+            StrengthFeatures::new(meaning, f64::from(scores.matched), self.passages)
+        };
+        self.scores.iter().map(of).collect()
+    }
+
+    /// Returns the strength of each candidate, and of the search, 0 to 1: 1 for one that holds an
+    /// identifier of the question, and 0 for a search without candidates.
+    pub(super) fn strengths(&self, weights: &Weights) -> (Vec<f64>, f64) {
+        let features = self.strength_features(weights);
+        let strength = |features: &StrengthFeatures, is_identified: bool| {
+            if is_identified {
+                1.0
+            } else {
+                features.strength(&weights.strength)
+            }
+        };
+        if features.is_empty() {
+            return (Vec::new(), 0.0);
+        }
+        let best = StrengthFeatures::of_search(features.iter().copied());
+        let is_identified = self.identifiers.iter().any(|identifiers| *identifiers > 0);
+        let candidates = features.iter().zip(&self.identifiers);
+        let strengths =
+            candidates.map(|(features, identifiers)| strength(features, *identifiers > 0));
+        (strengths.collect(), strength(&best, is_identified))
     }
 
     /// Returns the candidates by their relevance with these weights, best first; those with more
@@ -91,13 +128,16 @@ impl FusionInput {
     }
 }
 
-/// Returns the scores of the candidates of a question.
+/// Returns the scores of the candidates of a question, of which `identified` contain so many of its
+/// identifiers.
 pub(super) fn input(
     candidates: &Candidates,
     query: &Query,
     marks: &Marks,
     reading: QueryReading,
+    identified: &HashMap<MemoryId, usize>,
 ) -> FusionInput {
+    let held = |hit: &Candidate| identified.get(&hit.id).copied().unwrap_or(0);
     let thread = |thread: &ThreadScore| fusion::Thread {
         bm25: thread.bm25,
         members: thread.members,
@@ -109,11 +149,12 @@ pub(super) fn input(
             .iter()
             .map(|hit| scores(hit, query, marks, reading.scale))
             .collect(),
-        identifiers: Vec::new(),
+        identifiers: candidates.hits.iter().map(held).collect(),
         threads: candidates.threads.iter().map(thread).collect(),
         bm25_bound: candidates.bm25_bound,
         terms: query.terms.len(),
         is_foreign: reading.is_foreign,
+        passages: candidates.passages,
     }
 }
 

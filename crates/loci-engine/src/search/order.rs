@@ -6,6 +6,7 @@ use std::collections::HashSet;
 use loci_core::{Candidate, Forgotten, MemoryId, Timestamp};
 
 use crate::search::fusion::FusedScores;
+use crate::search::fusion_input::FusionInput;
 use crate::search::signals::Signals;
 
 /// Candidates that are scored for each result, so that the caller's own ranking has a choice and
@@ -47,7 +48,8 @@ pub(super) fn ranked(
     candidates: &[Candidate],
     fused: &[FusedScores],
     accesses: &[u64],
-    held: &dyn Fn(&Candidate) -> usize,
+    input: &FusionInput,
+    strengths: &[f64],
     now: Timestamp,
     ranking: &dyn Fn(&Signals) -> f64,
 ) -> Vec<RankedCandidate> {
@@ -72,14 +74,16 @@ pub(super) fn ranked(
             words_weight: fused.words_weight,
             context: fused.context,
             asked_for: fused.signals,
-            identifiers: held(candidate),
+            identifiers: input.identifiers[index],
             passage: candidate.passage,
+            rank_by_reranker: fused.rank_by_reranker,
             rank_by_words: by_words[index],
             rank_by_meaning: by_meaning[index],
             access_count: accesses.get(index).copied().unwrap_or(0),
             weight: candidate.weight,
             age_days: now.days_since(candidate.updated_at).max(0.0),
             collection: candidate.collection.clone(),
+            strength: strengths.get(index).copied(),
         };
         RankedCandidate {
             id: candidate.id.clone(),

@@ -19,10 +19,11 @@ use hmac::{Hmac, KeyInit, Mac};
 use loci_core::{Caller, Error, Forgotten, MemoryId, Result, limits};
 use sha2::Sha256;
 
+use crate::budget::ReplyBudget;
 use crate::check;
 use crate::search::Search;
 use crate::search::order::Paging;
-use crate::search::recall::{Hit, Recall};
+use crate::search::recall::{Hit, Recall, answers, notice};
 use crate::search::recall_within::within;
 
 const VERSION: u8 = 1;
@@ -61,6 +62,8 @@ pub struct HitPage {
     pub next_cursor: Option<String>,
     /// Reasons why the results may be incomplete.
     pub degraded: Option<String>,
+    /// As in [`RecallResults`](crate::RecallResults), over all pages.
+    pub strength: Option<f64>,
 }
 
 /// The results of the earlier pages.
@@ -206,7 +209,8 @@ impl Search<'_> {
         let has_more = hits.len() > limit || !ranking.is_read();
         let is_quoted = ranking.is_quoted;
         let mut notices: Vec<String> = ranking.degraded().into_iter().collect();
-        let (mut hits, is_cut) = self.fitting(hits, request, limit)?;
+        let budget = self.budget_of(&ranking, request.budget_tokens);
+        let (mut hits, is_cut) = fitting(hits, budget, request.query, limit)?;
         self.access
             .return_found(hits.iter_mut().map(|hit| &mut hit.memory))?;
         let has_more = has_more || is_cut;
@@ -230,23 +234,38 @@ impl Search<'_> {
             hits,
             next_cursor,
             degraded: (!notices.is_empty()).then(|| notices.join("; ")),
+            strength: ranking.strength,
         })
     }
+}
 
-    /// Returns the first results that fit into the page's budget, at most `limit` and at least one,
-    /// and true if the budget is used up.
-    fn fitting(
-        &self,
-        found: Vec<Hit>,
-        request: &PageRequest<'_>,
-        limit: usize,
-    ) -> Result<(Vec<Hit>, bool)> {
-        let budget = self.budgets.reply_budget(request.budget_tokens);
-        let all = found.len().min(limit);
-        let found = found.into_iter().take(limit).collect();
-        let hits = within(found, budget, request.query)?;
-        let is_cut = hits.len() < all;
-        Ok((hits, is_cut))
+/// Returns the first results that fit into the page's budget, at most `limit` and at least one, and
+/// true if the budget is used up.
+///
+/// # Errors
+/// `unavailable` if the store cannot be read.
+fn fitting(
+    found: Vec<Hit>,
+    budget: ReplyBudget<'_>,
+    query: &str,
+    limit: usize,
+) -> Result<(Vec<Hit>, bool)> {
+    let all = found.len().min(limit);
+    let found = found.into_iter().take(limit).collect();
+    let hits = within(found, budget, query)?;
+    let is_cut = hits.len() < all;
+    Ok((hits, is_cut))
+}
+
+impl HitPage {
+    /// Does the same as [`RecallResults::answers`](crate::RecallResults::answers).
+    pub fn answers(&self) -> u64 {
+        answers(self.hits.len(), self.strength)
+    }
+
+    /// Does the same as [`RecallResults::notice`](crate::RecallResults::notice).
+    pub fn notice(&self) -> Option<String> {
+        notice(&self.hits, self.strength, self.degraded.as_ref())
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use loci_core::{CollectionFilter, Memory, QueryVector, Result, SOURCE_FILE, Superseded};
+use loci_core::{CollectionFilter, Memory, MemoryId, QueryVector, Result, SOURCE_FILE, Superseded};
 use loci_text::contradiction::Judge;
 use loci_text::{document, passages::passages};
 
@@ -37,6 +37,9 @@ pub struct Pair {
     pub relation: PairRelation,
     /// The cosine similarity of the two on the scale of the bundled model; 0 if unknown.
     pub cosine: f32,
+    /// How certain the relation is: of a contradiction the weighted sum of the evidence (log-odds), of
+    /// a duplicate the cosine similarity.
+    pub certainty: f64,
 }
 
 /// The pairs that were found.
@@ -47,6 +50,14 @@ pub struct Pairs {
     pub pairs: Vec<Pair>,
     /// Why the texts were compared only by their words, in a sentence; `None` if they were not.
     pub degraded: Option<String>,
+}
+
+/// The pairs that a look at one memory may change.
+pub(crate) struct PairsAround {
+    /// All pairs of a newer memory, of several.
+    pub(crate) pairs: Vec<(Memory, Vec<Pair>)>,
+    /// The newer memories that contradict or repeat the one that was looked at.
+    pub(crate) newer: Vec<(PairRelation, MemoryId)>,
 }
 
 impl Search<'_> {
@@ -64,10 +75,7 @@ impl Search<'_> {
         self.await_search(ready_by)?;
         let mut pairs = Vec::new();
         for (index, (newer, vector)) in memories.iter().zip(&vectors).enumerate() {
-            if newer.superseded_by.is_some() {
-                continue;
-            }
-            let found = self.pairs_of(newer, vector.as_slice(), duplicate_from)?;
+            let found = self.pairs_of(newer, vector.as_slice(), duplicate_from)?.0;
             pairs.extend(found.into_iter().map(|pair| Pair { index, ..pair }));
         }
         Ok(Pairs { pairs, degraded })
@@ -112,66 +120,128 @@ impl Search<'_> {
         Ok((vectors, None))
     }
 
+    /// Returns the pairs that a look at one memory may change, each with all pairs of its newer
+    /// memory: the pairs of the memory itself with older ones, and of the clearest newer ones that
+    /// contradict or repeat it. Beside them it returns all newer ones that do.
+    pub(crate) fn pairs_around(&self, memory: &Memory, duplicate_from: f32) -> Result<PairsAround> {
+        let pairs_of = |memory: &Memory| {
+            let stored = self.stored_opening(memory)?;
+            self.pairs_of(memory, stored.as_slice(), duplicate_from)
+        };
+        let (pairs, newer) = pairs_of(memory)?;
+        let all = newer.iter();
+        let all = all.map(|(relation, .., newer)| (*relation, newer.id.clone()));
+        let all = all.collect();
+        let mut around = vec![(memory.clone(), pairs)];
+        for (.., newer) in clearest(newer) {
+            let (pairs, _) = pairs_of(&newer)?;
+            around.push((newer, pairs));
+        }
+        Ok(PairsAround {
+            pairs: around,
+            newer: all,
+        })
+    }
+
+    /// Returns the stored vector of the first passage of a text.
+    fn stored_opening(&self, memory: &Memory) -> Result<Option<QueryVector>> {
+        if self.mode == SearchMode::Words {
+            return Ok(None);
+        }
+        let serving = self.models.active();
+        let stored = self
+            .store
+            .vectors(&memory.space, &memory.id, serving.model())?;
+        Ok(stored.first().map(dequantise))
+    }
+
+    /// Returns the clearest pairs of a memory with older ones, and all newer memories that contradict
+    /// or repeat it.
     fn pairs_of(
         &self,
-        newer: &Memory,
+        memory: &Memory,
         vectors: &[QueryVector],
         duplicate_from: f32,
-    ) -> Result<Vec<Pair>> {
-        let collection = newer.location.collection.clone();
+    ) -> Result<(Vec<Pair>, Vec<Paired>)> {
+        if memory.superseded_by.is_some() {
+            return Ok((Vec::new(), Vec::new()));
+        }
+        let collection = memory.location.collection.clone();
         let mut filter = self
             .access
             .filter(collection.map_or(CollectionFilter::Global, CollectionFilter::Only));
         filter.superseded = Superseded::Hide;
-        let near = self.near_in_words_or_meaning(&filter, &newer.content, vectors)?;
+        let near = self.near_in_words_or_meaning(&filter, &memory.content, vectors)?;
         let model = vectors.first().map(|vector| &vector.model);
-        let judge = Judge::of(&newer.content);
+        let judge = Judge::of(&memory.content);
         let is_of_file = |memory: &Memory| memory.attributes.contains_key(SOURCE_FILE);
-        let (mut contradictions, mut duplicates) = (Vec::new(), Vec::new());
-        self.each_near(&filter, near.first, &near.unread, |older| {
-            let is_older = (older.created_at, &older.id) < (newer.created_at, &newer.id);
-            let is_replaced = newer.supersedes.as_ref() == Some(&older.id);
-            if !is_older || is_replaced || (is_of_file(newer) && is_of_file(&older)) {
+        let (mut as_newer, mut as_older) = (Vec::new(), Vec::new());
+        self.each_near(&filter, near.first, &near.unread, |other| {
+            if other.id == memory.id || (is_of_file(memory) && is_of_file(&other)) {
                 return;
             }
-            let cosine = near.cosines.get(&older.id).copied().flatten();
-            let is_same = is_same_text(&older, newer);
-            let sum = if is_same {
-                f64::MIN
+            let is_older = (other.created_at, &other.id) < (memory.created_at, &memory.id);
+            let (newer, older) = if is_older {
+                (memory, &other)
             } else {
-                judge.contradiction(&older.content, model.zip(cosine))
+                (&other, memory)
+            };
+            if newer.supersedes.as_ref() == Some(&older.id) {
+                return;
+            }
+            let cosine = near.cosines.get(&other.id).copied().flatten();
+            let is_same = is_same_text(older, newer);
+            let sum = match model.zip(cosine) {
+                _ if is_same => f64::MIN,
+                known if is_older => judge.contradiction(&older.content, known),
+                known => Judge::of(&newer.content).contradiction(&older.content, known),
             };
             let comparable = model
                 .zip(cosine)
                 .map_or(0.0, |(model, cosine)| self.models.comparable(model, cosine));
             let cosine = if is_same { 1.0 } else { comparable };
-            let (found, relation) = if sum > 0.0 {
-                (&mut contradictions, PairRelation::Contradiction)
+            let (relation, certainty) = if sum > 0.0 {
+                (PairRelation::Contradiction, sum)
             } else if is_same || comparable >= duplicate_from {
-                (&mut duplicates, PairRelation::Duplicate)
+                (PairRelation::Duplicate, f64::from(cosine))
             } else {
                 return;
             };
-            let pair = Pair {
-                index: 0,
-                newer: newer.clone(),
-                older,
-                relation,
-                cosine,
+            let found = if is_older {
+                &mut as_newer
+            } else {
+                &mut as_older
             };
-            found.push((if sum > 0.0 { sum } else { f64::from(cosine) }, pair));
+            found.push((relation, certainty, cosine, other));
         })?;
-        let mut pairs = Vec::new();
-        for mut found in [contradictions, duplicates] {
-            found.sort_by(|a, b| {
-                let by_id = || a.1.older.id.cmp(&b.1.older.id);
-                b.0.total_cmp(&a.0).then_with(by_id)
-            });
-            found.truncate(PAIRS_PER_MEMORY_MAX);
-            pairs.extend(found.into_iter().map(|(_, pair)| pair));
-        }
-        Ok(pairs)
+        let pairs = clearest(as_newer).into_iter();
+        let pairs = pairs.map(|(relation, certainty, cosine, older)| Pair {
+            index: 0,
+            newer: memory.clone(),
+            older,
+            relation,
+            cosine,
+            certainty,
+        });
+        Ok((pairs.collect(), as_older))
     }
+}
+
+/// A memory that is one of a pair: the relation, its certainty, the cosine similarity.
+type Paired = (PairRelation, f64, f32, Memory);
+
+/// Returns the clearest ones of each relation, contradictions first, ties by id.
+fn clearest(found: Vec<Paired>) -> Vec<Paired> {
+    let is_contradiction = |paired: &Paired| paired.0 == PairRelation::Contradiction;
+    let (contradictions, duplicates): (Vec<_>, Vec<_>) =
+        found.into_iter().partition(is_contradiction);
+    let mut clearest = Vec::new();
+    for mut found in [contradictions, duplicates] {
+        found.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.3.id.cmp(&b.3.id)));
+        found.truncate(PAIRS_PER_MEMORY_MAX);
+        clearest.append(&mut found);
+    }
+    clearest
 }
 
 /// Returns the first passage of a memory, with its title.

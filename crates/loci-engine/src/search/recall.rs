@@ -20,6 +20,7 @@ use crate::search::fusion_input::{FusionInput, Marks, cut_at, input};
 use crate::search::literal::Pool;
 use crate::search::order::{Paging, RankedCandidate, candidates_for, in_order, ranked};
 use crate::search::signals::Signals;
+use crate::search::strength::{ONLY_LOOSELY_RELATED, is_weak};
 
 /// A question.
 ///
@@ -85,6 +86,8 @@ pub struct Recall<'a> {
     pub ranking: &'a dyn Fn(&Signals) -> f64,
     /// True if returning a memory counts as an access, and the ranking sees the number of accesses.
     pub counts_access: bool,
+    /// True if the reranker of the engine, if it has one, orders the best candidates.
+    pub is_reranked: bool,
 }
 
 impl<'a> Recall<'a> {
@@ -101,6 +104,7 @@ impl<'a> Recall<'a> {
             limit,
             ranking,
             counts_access: false,
+            is_reranked: true,
         }
     }
 }
@@ -139,6 +143,48 @@ pub struct RecallResults {
     pub left_out: usize,
     /// The reasons why the search was degraded, in a sentence; `None` if it was complete.
     pub degraded: Option<String>,
+    /// The [strength](crate::StrengthFeatures), 0 to 1: how likely it is that the store has an
+    /// answer. `None` if it is not known: in a search only by meaning, or where a text that has no
+    /// vector yet may be the answer.
+    pub strength: Option<f64>,
+}
+
+impl RecallResults {
+    /// Returns true if there are results and it is likely that no memory answers the query.
+    pub fn is_weak(&self) -> bool {
+        !self.hits.is_empty() && is_weak(self.strength)
+    }
+
+    /// Returns the number of results that may answer the query, for the audit log: all, or 0 if
+    /// they are [weak](Self::is_weak).
+    pub fn answers(&self) -> u64 {
+        answers(self.hits.len(), self.strength)
+    }
+
+    /// Returns what a reply has to say besides its results: that they are weak, and the reasons why
+    /// the search was degraded.
+    pub fn notice(&self) -> Option<String> {
+        notice(&self.hits, self.strength, self.degraded.as_ref())
+    }
+}
+
+/// Returns the number of results that may answer a query.
+pub(super) fn answers(hits: usize, strength: Option<f64>) -> u64 {
+    if is_weak(strength) { 0 } else { hits as u64 }
+}
+
+/// Returns what a reply has to say besides its results.
+pub(super) fn notice(
+    hits: &[Hit],
+    strength: Option<f64>,
+    degraded: Option<&String>,
+) -> Option<String> {
+    let weak = (!hits.is_empty() && is_weak(strength)).then_some(ONLY_LOOSELY_RELATED);
+    let said: Vec<&str> = weak
+        .into_iter()
+        .chain(degraded.map(String::as_str))
+        .collect();
+    (!said.is_empty()).then(|| said.join("; "))
 }
 
 /// The ranked candidates of a search, before their texts are read.
@@ -158,6 +204,8 @@ pub(crate) struct Ranking {
     pub(crate) is_quoted: bool,
     /// True if texts with a vector were compared by meaning.
     pub(super) is_by_meaning: bool,
+    /// The strength; `None` if it is not known.
+    pub(crate) strength: Option<f64>,
     /// The reasons why the search was degraded.
     pub(crate) notices: Vec<String>,
     /// Present if some admitted texts have no vector to compare with the question.
@@ -216,7 +264,7 @@ impl Search<'_> {
     /// `invalid_argument` or `too_large` for a blank or over-long query; `unavailable` if the store
     /// cannot be read. A model that does not answer degrades the search and does not fail it.
     pub fn recall(&self, request: &Recall<'_>) -> Result<RecallResults> {
-        self.recall_as(request, None)
+        self.recall_as(request, |_, found| Ok(found))
     }
 
     /// Returns the candidates in the caller's ranking for so many results, without the results of
@@ -291,30 +339,26 @@ impl Search<'_> {
         let lacking = vector
             .as_ref()
             .filter(|_| candidates.passages_without_vector > 0);
-        if lacking.is_some() {
-            notices.push(format!(
-                "{} of {} passages are not embedded yet and were searched by words alone",
-                candidates.passages_without_vector, candidates.passages
-            ));
-        }
+        notices.extend(lacking.map(|_| unembedded_notice(&candidates)));
         let (accesses, unwritten) = self.accesses(request, &candidates.hits)?;
         // A scale that starts at the last candidate would differ from page to page.
         let depth = if paging.is_some() { usize::MAX } else { wanted };
-        let fused = self.fused(&candidates, &query, &marks, reading, depth);
-        let held = |candidate: &Candidate| identified.get(&candidate.id).copied().unwrap_or(0);
+        let input = input(&candidates, &query, &marks, reading, &identified);
+        let mut fused = self.fused(&candidates, &input, depth);
+        self.rerank(filter, request, &candidates.hits, &mut fused, &mut notices)?;
+        let (strengths, strength) = self.strengths(&input, holders.is_some());
         let mut ranked = ranked(
             &candidates.hits,
             &fused,
             &accesses,
-            &held,
+            &input,
+            &strengths,
             filter.live_at,
             request.ranking,
         );
-        ranked.retain(|one| {
-            holders
-                .as_ref()
-                .is_none_or(|held| held.contains_key(&one.id))
-        });
+        if let Some(held) = &holders {
+            ranked.retain(|one| held.contains_key(&one.id));
+        }
         let (ranked, returned) = in_order(ranked, paging);
         // If fewer memories than requested contain the quotation, they are all there are.
         let cut_at = match &holders {
@@ -330,6 +374,8 @@ impl Search<'_> {
             cut_at,
             unwritten,
             is_quoted: holders.is_some(),
+            // A text without a vector, which was no candidate, may be the answer.
+            strength: strength.filter(|_| lacking.is_none() || !is_weak(strength)),
             notices,
         })
     }
@@ -380,9 +426,7 @@ impl Search<'_> {
     fn fused(
         &self,
         candidates: &Candidates,
-        query: &Query,
-        marks: &Marks,
-        reading: QueryReading,
+        input: &FusionInput,
         depth: usize,
     ) -> Vec<FusedScores> {
         if self.mode == SearchMode::Vector {
@@ -395,8 +439,21 @@ impl Search<'_> {
             };
             return candidates.hits.iter().map(meaning).map(of).collect();
         }
-        let input = input(candidates, query, marks, reading);
         fuse(&input.of(), self.weights, depth)
+    }
+
+    /// Returns the strength of each candidate, and of the search; nothing for a search only by
+    /// meaning, which knows no words. A text that holds the query's quotation word for word is what
+    /// was asked for.
+    fn strengths(&self, input: &FusionInput, is_quoted: bool) -> (Vec<f64>, Option<f64>) {
+        if self.mode == SearchMode::Vector {
+            return (Vec::new(), None);
+        }
+        if is_quoted {
+            return (vec![1.0; input.scores.len()], Some(1.0));
+        }
+        let (strengths, strength) = input.strengths(self.weights);
+        (strengths, Some(strength))
     }
 
     /// Returns the candidates of a question in the form in which the fusion reads them, for fitting
@@ -422,9 +479,7 @@ impl Search<'_> {
             find: &find,
         };
         let identified = self.identified(&pool, &query, &mut candidates)?;
-        let held = |hit: &Candidate| identified.get(&hit.id).copied().unwrap_or(0);
-        let mut input = input(&candidates, &query, &marks, reading);
-        input.identifiers = candidates.hits.iter().map(held).collect();
+        let mut input = input(&candidates, &query, &marks, reading, &identified);
         input.ids = candidates.hits.into_iter().map(|hit| hit.id).collect();
         Ok(input)
     }
@@ -487,4 +542,12 @@ impl Search<'_> {
             }
         }
     }
+}
+
+/// Returns the notice that some passages were searched only by their words.
+fn unembedded_notice(candidates: &Candidates) -> String {
+    format!(
+        "{} of {} passages are not embedded yet and were searched by words alone",
+        candidates.passages_without_vector, candidates.passages
+    )
 }

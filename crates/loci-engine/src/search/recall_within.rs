@@ -5,7 +5,8 @@ use loci_text::analysis::query_terms;
 
 use crate::budget::ReplyBudget;
 use crate::search::Search;
-use crate::search::recall::{Hit, Recall, RecallResults};
+use crate::search::recall::{Hit, Ranking, Recall, RecallResults};
+use crate::search::strength;
 
 impl Search<'_> {
     /// Does the same as [`recall`](crate::Search::recall), cut to a budget of `tokens`, or [of the
@@ -19,23 +20,34 @@ impl Search<'_> {
         request: &Recall<'_>,
         tokens: Option<usize>,
     ) -> Result<RecallResults> {
-        self.recall_as(request, Some(self.budgets.reply_budget(tokens)))
+        self.recall_as(request, |ranking, found| {
+            within(found, self.budget_of(ranking, tokens), request.query)
+        })
     }
 
-    pub(crate) fn recall_as(
+    /// Returns a budget of `tokens`, or of the installation if `None`. Results that surely do not
+    /// answer have less room, because the reader of a reply pays for them.
+    pub(super) fn budget_of(&self, ranking: &Ranking, tokens: Option<usize>) -> ReplyBudget<'_> {
+        let short = strength::reply_tokens(ranking.strength);
+        let short = short.map(|tokens| tokens.min(self.budgets.reply_tokens(None)));
+        self.budgets.reply_budget(tokens.or(short))
+    }
+
+    /// Searches, and returns the results that are left by `cut`.
+    ///
+    /// # Errors
+    /// As for [`recall`](crate::Search::recall).
+    pub(super) fn recall_as(
         &self,
         request: &Recall<'_>,
-        budget: Option<ReplyBudget<'_>>,
+        cut: impl FnOnce(&Ranking, Vec<Hit>) -> Result<Vec<Hit>>,
     ) -> Result<RecallResults> {
         let limit = request
             .limit
             .clamp(1, limits::RECALL_RESULTS_MAX.max(self.policy.results_max));
         let (found, ranking) = self.first_hits(request, limit, None)?;
         let all = found.len();
-        let mut hits = match budget {
-            Some(budget) => within(found, budget, request.query)?,
-            None => found,
-        };
+        let mut hits = cut(&ranking, found)?;
         self.access
             .return_found(hits.iter_mut().map(|hit| &mut hit.memory))?;
         let left_out = all - hits.len() + ranking.len().min(limit - all);
@@ -49,6 +61,7 @@ impl Search<'_> {
             hits,
             left_out,
             degraded: ranking.degraded(),
+            strength: ranking.strength,
         })
     }
 }

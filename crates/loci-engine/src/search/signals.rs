@@ -37,6 +37,9 @@ pub struct Signals {
     /// Its rank, from 1, by a score that favours the meaning; `None` if it has no vector to
     /// compare.
     pub rank_by_meaning: Option<usize>,
+    /// Its place, from 1, among the candidates that a [reranker](loci_core::Reranker) read; `None` if
+    /// it did not read this one.
+    pub rank_by_reranker: Option<usize>,
     /// The number of times that it was returned before; 0 unless the request counts accesses.
     pub access_count: u64,
     /// The index of the best-scoring passage in the memory, from 0.
@@ -47,6 +50,9 @@ pub struct Signals {
     pub age_days: f64,
     /// Its collection.
     pub collection: Option<Arc<str>>,
+    /// The [strength](crate::StrengthFeatures): how likely it is that the store has an
+    /// answer if this is the best result, 0 to 1; `None` in a search only by meaning.
+    pub strength: Option<f64>,
 }
 
 impl Signals {

@@ -107,6 +107,14 @@ impl Sources<'_> {
             for ((memory, path, _), state) in named.iter().zip(states) {
                 let staleness = match state {
                     SourceState::Kept => continue,
+                    SourceState::Ignored
+                        if self
+                            .sources_at(path)?
+                            .iter()
+                            .any(SourceFile::is_host_memory) =>
+                    {
+                        continue;
+                    }
                     SourceState::Ignored => Staleness::Ignored,
                     SourceState::Missing => Staleness::Missing,
                 };

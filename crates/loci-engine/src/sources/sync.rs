@@ -6,7 +6,7 @@ use std::path::{Component, Path};
 
 use loci_core::{
     Change, CollectionFilter, Error, Filter, Memory, MemoryId, RecordVerb, Result, Scope,
-    SourceState, SourceTree,
+    SourceFile, SourceState, SourceTree,
 };
 use loci_text::passages::passages;
 
@@ -114,6 +114,7 @@ impl Sources<'_> {
             };
             for (key, state) in keys.iter().zip(states) {
                 let memories = memories(key);
+                let state = self.meant_state(key, state)?;
                 match state {
                     SourceState::Kept => synced.kept += memories,
                     SourceState::Ignored => synced.ignored += memories,
@@ -235,6 +236,18 @@ impl Sources<'_> {
         Ok(roots)
     }
 
+    /// Returns the state that counts: rules of version control say nothing of a host's own memory.
+    fn meant_state(&self, (collection, path): &Key, state: SourceState) -> Result<SourceState> {
+        if state != SourceState::Ignored {
+            return Ok(state);
+        }
+        let known = self.source_file(collection.as_deref(), path)?;
+        Ok(match known {
+            Some(file) if file.is_host_memory() => SourceState::Kept,
+            _ => state,
+        })
+    }
+
     /// Removes the memories of a file that the caller may write, and its state, unless it exists
     /// again. Returns the number of memories and of passages; `None` if the folder of its project
     /// is missing by now, or another one.
@@ -254,7 +267,8 @@ impl Sources<'_> {
             let Some((_, states)) = looked.filter(|(folder, _)| *folder == stale.folder) else {
                 return Ok(None);
             };
-            if states == [SourceState::Kept] {
+            let is_outside = row.as_ref().is_some_and(SourceFile::is_host_memory);
+            if states == [SourceState::Kept] || is_outside && states == [SourceState::Ignored] {
                 return Ok(Some((0, 0)));
             }
             let mut memories = self.store.get_all(filter, ids)?;

@@ -92,6 +92,25 @@ fn recall(engine: &Engine, caller: &Caller, query: &str) -> Vec<u64> {
 }
 
 #[test]
+fn calls_of_today_grow_with_each_call_and_not_with_a_flush() {
+    let (engine, _) = faulty();
+    let of = |space: &str| {
+        let space = Space::parse("space", space).unwrap();
+        engine.audit().calls_today(&space).unwrap()
+    };
+    let own = call(&engine, "ann", 0).space;
+    let calls = || (of(own.as_str()), of("another"));
+    let mut seen = vec![calls()];
+    for tool in 0..2 {
+        engine.audit().record(call(&engine, "ann", tool));
+        seen.push(calls());
+        engine.audit().flush().unwrap();
+        seen.push(calls());
+    }
+    assert_eq!(seen, [(0, 0), (1, 0), (1, 0), (2, 0), (2, 0)]);
+}
+
+#[test]
 fn notes_are_written_in_their_order_by_a_flush_and_before_the_log_is_read() {
     let (engine, store) = faulty();
     for tool in 0..3 {

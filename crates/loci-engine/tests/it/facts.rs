@@ -342,6 +342,8 @@ fn an_ended_fact_is_over_at_once_and_ended_once() {
         ErrorCode::NotFound
     );
     clock.set(at(105 * DAY - 1));
+    assert_eq!(counts(), (2, 1));
+    clock.set(at(105 * DAY));
     assert_eq!(counts(), (2, 0));
 }
 
@@ -1007,6 +1009,16 @@ impl Model {
             .any(|instant| lies_in(instant, one) && lies_in(instant, other))
     }
 
+    /// Returns the first moment at which what lasted until a period no longer holds: midnight after a
+    /// day, and a moment itself.
+    fn over((_, last): (i64, i64)) -> i64 {
+        if (last + 1) % DAY == 0 {
+            last + 1
+        } else {
+            last
+        }
+    }
+
     fn relate(&mut self) {
         let (names, from, to) = (self.triple(), self.maybe_period(), self.maybe_period());
         let spelled = names.map(|name| self.spelled(name));
@@ -1076,7 +1088,10 @@ impl Model {
         let now = self.bench.clock.now().microseconds();
         let end = ended.unwrap_or((now / DAY * DAY, now));
         let is_open = |noted: &&mut Noted| {
-            noted.names == names && noted.to.is_none_or(|to| to.1 > end.1.max(now))
+            noted.names == names
+                && noted
+                    .to
+                    .is_none_or(|to| Model::over(to) > Model::over(end).max(now))
         };
         let open: Vec<&mut Noted> = self.noted.iter_mut().filter(is_open).collect();
         let was_open = !open.is_empty();
@@ -1163,9 +1178,17 @@ impl Model {
         let holds = |noted: &&Noted| {
             let (first, last) = (
                 noted.from.map_or(0, |from| from.0),
-                noted.to.map_or(i64::MAX, |to| to.1),
+                noted.to.map_or(i64::MAX, |to| Model::over(to) - 1),
             );
-            as_of.is_none_or(|as_of| Model::meet(as_of, (first, last)))
+            // A fact that ends at its start is found only around that moment.
+            let is_around = |as_of: (i64, i64)| as_of.0 < first && first <= as_of.1;
+            as_of.is_none_or(|as_of| {
+                if first > last {
+                    is_around(as_of)
+                } else {
+                    Model::meet(as_of, (first, last))
+                }
+            })
         };
         let engine = &self.bench.engine;
         let period = as_of.map(|(first, last)| Period {
@@ -1210,7 +1233,7 @@ impl Model {
         let open = self
             .noted
             .iter()
-            .filter(|noted| noted.to.is_none_or(|to| to.1 > now))
+            .filter(|noted| noted.to.is_none_or(|to| Model::over(to) > now))
             .count();
         let things: BTreeSet<usize> = self
             .noted

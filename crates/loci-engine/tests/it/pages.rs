@@ -313,7 +313,8 @@ fn a_search_without_results_has_one_page() {
         HitPage {
             hits: Vec::new(),
             next_cursor: None,
-            degraded: None
+            degraded: None,
+            strength: Some(0.0),
         }
     );
 }
@@ -577,7 +578,8 @@ fn the_pages_of_a_quotation_stay_with_what_the_first_one_showed() {
         HitPage {
             hits: Vec::new(),
             next_cursor: None,
-            degraded: None
+            degraded: None,
+            strength: second.strength,
         }
     );
 }

@@ -17,7 +17,7 @@ use super::*;
 pub const SECRET: &str = "s3cret";
 
 /// Finds one secret.
-struct Finder;
+pub struct Finder;
 
 impl Redactor for Finder {
     fn redact<'a>(&self, text: &'a str) -> RedactedText<'a> {

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use loci_core::{Clock, Tunnel, TunnelEnd};
-use loci_engine::{GENERAL_SECTION, MapCounts, Room, Step, Via};
+use loci_engine::{GENERAL_SECTION, MapCounts, Room, RoomLink, Step};
 use loci_testkit::Random;
 
 use super::*;
@@ -58,11 +58,11 @@ fn palace(places: &[Place]) -> Engine {
     engine
 }
 
-fn wing(name: &str) -> Via {
-    Via::Collection(Some(name.to_owned()))
+fn wing(name: &str) -> RoomLink {
+    RoomLink::Collection(Some(name.to_owned()))
 }
 
-fn walked(steps: &[Step]) -> Vec<(&str, usize, &[Via])> {
+fn walked(steps: &[Step]) -> Vec<(&str, usize, &[RoomLink])> {
     steps
         .iter()
         .map(|step| {
@@ -106,7 +106,7 @@ fn a_walk_goes_by_shared_wings_and_tunnels() {
         )
         .unwrap()
         .id;
-    let by_tunnel = [Via::Tunnel(tunnel)];
+    let by_tunnel = [RoomLink::Tunnel(tunnel)];
     let (steps, _) = engine.system(&local).graph().traverse("auth", 2).unwrap();
     assert_eq!(
         walked(&steps),
@@ -427,7 +427,7 @@ impl Model {
     }
 
     /// Returns all connections between these two.
-    fn between(&self, one: &str, other: &str) -> BTreeSet<Via> {
+    fn between(&self, one: &str, other: &str) -> BTreeSet<RoomLink> {
         let wings = self
             .wings(one)
             .intersection(&self.wings(other))
@@ -444,10 +444,10 @@ impl Model {
             .tunnels
             .iter()
             .filter(ties)
-            .map(|tunnel| Via::Tunnel(tunnel.id.clone()));
+            .map(|tunnel| RoomLink::Tunnel(tunnel.id.clone()));
         wings
             .into_iter()
-            .map(|wing| Via::Collection(wing.map(str::to_owned)))
+            .map(|wing| RoomLink::Collection(wing.map(str::to_owned)))
             .chain(tunnels)
             .collect()
     }
@@ -476,7 +476,7 @@ impl Model {
             let before = sections
                 .iter()
                 .filter(|other| hop > 0 && hops.get(**other) == Some(&(hop - 1)));
-            let via: BTreeSet<Via> = before
+            let via: BTreeSet<RoomLink> = before
                 .flat_map(|other| self.between(other, section))
                 .collect();
             Step {

@@ -37,6 +37,11 @@ impl Tree {
         })
     }
 
+    /// Removes a file.
+    pub fn remove(&self, path: &str) {
+        self.files.lock().unwrap().remove(path);
+    }
+
     /// Unmounts the drive of `/p`, which leaves an empty folder.
     fn unmount(&self) {
         self.folders.lock().unwrap().remove("/p");

@@ -58,6 +58,6 @@ pub static CLAUDE_CODE: Host = Host {
         word: "Connected",
         connects: true,
     }),
-    advice: "sessions of Claude Code that begin from now on have loci",
+    advice: "sessions of Claude Code that start from now on have loci",
     link: None,
 };

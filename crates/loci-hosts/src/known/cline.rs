@@ -33,6 +33,6 @@ pub static CLINE: Host = Host {
     hooks: None,
     plugin: None,
     list: None,
-    advice: "sessions of Cline that begin from now on have loci",
+    advice: "sessions of Cline that start from now on have loci",
     link: None,
 };

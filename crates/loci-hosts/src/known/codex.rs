@@ -53,6 +53,6 @@ pub static CODEX: Host = Host {
         word: "enabled",
         connects: false,
     }),
-    advice: "sessions of Codex that begin from now on have loci; it reads the file of a project only if you trust the project",
+    advice: "sessions of Codex that start from now on have loci; it reads the file of a project only if you trust the project",
     link: None,
 };

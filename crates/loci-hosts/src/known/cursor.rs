@@ -34,7 +34,7 @@ pub static CURSOR: Host = Host {
         user: None,
         project: Some("AGENTS.md"),
     },
-    // Its hook of a prompt cannot tell the agent anything, and loci does not read its transcripts.
+    // Its hook of a prompt cannot tell the agent anything, and no hook reads its transcripts.
     hooks: Some(HookFile {
         file: "hooks.json",
         form: HookForm::Entries,

@@ -62,6 +62,6 @@ pub static GEMINI_CLI: Host = Host {
         word: "Connected",
         connects: true,
     }),
-    advice: "sessions of Gemini CLI that begin from now on have loci; it connects servers only in folders that you trust",
+    advice: "sessions of Gemini CLI that start from now on have loci; it connects servers only in folders that you trust",
     link: None,
 };

@@ -58,6 +58,6 @@ pub static GOOSE: Host = Host {
     hooks: None,
     plugin: None,
     list: None,
-    advice: "sessions of Goose that begin from now on have loci",
+    advice: "sessions of Goose that start from now on have loci",
     link: None,
 };

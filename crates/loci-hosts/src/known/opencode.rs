@@ -73,6 +73,6 @@ pub static OPENCODE: Host = Host {
         word: "connected",
         connects: true,
     }),
-    advice: "sessions of opencode that begin from now on have loci",
+    advice: "sessions of opencode that start from now on have loci",
     link: None,
 };

@@ -134,10 +134,13 @@ fn refuses_answers_that_are_no_judgement() {
             judgement("0.5", &"字".repeat(2_001), "fact"),
             "more than 100 words",
         ),
-        (judgement("0.5", "a gist", TEXT), "none of fact, preference"),
+        (
+            judgement("0.5", "a gist", TEXT),
+            "not one of fact, preference",
+        ),
         (
             judgement("0.5", "a gist", "Fact"),
-            "none of fact, preference",
+            "not one of fact, preference",
         ),
     ];
     for (answer, words) in rows {

@@ -10,10 +10,12 @@ use serde_json::Value;
 
 use super::chat_gpt::{self, ChatGpt};
 use super::claude_ai::{self, ClaudeAi};
+use super::cline::{self, Cline};
 use super::codex::{self, Codex};
 use super::gemini_cli::{self, GeminiCli, Log};
 use super::opencode::{self, OpenCode};
 use super::slack::{self, Slack};
+use super::vscode::{self, VsCode};
 use super::{
     BYTE_ORDER_MARK, ConversationReader, Format, Source, VALUE_BYTES_MAX, WHOLE_BYTES_MAX, Whole,
 };
@@ -80,6 +82,10 @@ fn form_of(value: &Value, path: &Path) -> Option<(Format, Box<dyn ConversationRe
         Some((Format::GeminiCli, Box::new(GeminiCli::default())))
     } else if gemini_cli::tells_log(value) {
         Some((Format::GeminiCli, Box::new(Log::default())))
+    } else if vscode::tells(value) {
+        Some((Format::VsCode, Box::new(VsCode::default())))
+    } else if cline::tells(value) {
+        Some((Format::Cline, Box::new(Cline::default())))
     } else {
         None
     }

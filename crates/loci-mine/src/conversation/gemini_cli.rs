@@ -170,7 +170,11 @@ pub(super) fn prompt(text: &str) -> Option<&str> {
 pub(super) fn project_folder(path: &Path) -> Option<String> {
     let project = path
         .parent()
-        .filter(|chats| chats.file_name().is_some_and(|name| name == "chats"))?
+        .filter(|folder| {
+            folder
+                .file_name()
+                .is_some_and(|name| name == "chats" || name == "memory")
+        })?
         .parent()?;
     let noted = small_file(&project.join(".project_root")).map(|text| text.trim().to_owned());
     let listed = || {

@@ -2,6 +2,7 @@
 //! were left.
 
 use std::io::{self, BufRead, BufReader, Read};
+use std::path::Path;
 
 use loci_json::Records;
 use serde_json::Value;
@@ -10,7 +11,11 @@ use super::claude_code::{self, ClaudeCode};
 use super::codex::{self, Codex};
 use super::codex_fork::Fork;
 use super::copilot_cli::{self, CopilotCli};
+use super::cursor::{self, Cursor};
 use super::gemini_cli::{self, GeminiCli};
+use super::kimi::{self, Kimi};
+use super::pi::{self, Pi};
+use super::vscode::{self, VsCode};
 use super::{
     BYTE_ORDER_MARK, Conversation, ConversationReader, Format, GROWING_BYTES_MAX, Mark, Source,
     Transcript, TranscriptReading, Utterance, VALUE_BYTES_MAX, WHOLE_BYTES_MAX,
@@ -173,6 +178,7 @@ pub(super) fn folder(source: &mut Source<'_>) -> io::Result<Option<String>> {
 pub(super) fn last_said(source: &mut Source<'_>, from: u64) -> io::Result<Option<Utterance>> {
     // Its messages do not tell the form by themselves.
     let is_of_gemini_cli = head(source)?.is_some_and(|head| head.format == Format::GeminiCli);
+    let path = source.path;
     let start = source.bytes.saturating_sub(TAIL_BYTES_MAX).max(from);
     let mut tail = Vec::new();
     source.from(start)?.read_to_end(&mut tail)?;
@@ -182,7 +188,7 @@ pub(super) fn last_said(source: &mut Source<'_>, from: u64) -> io::Result<Option
         let mut gather: Box<dyn ConversationReader> = if is_of_gemini_cli {
             Box::new(GeminiCli::default())
         } else {
-            form_of(&value)?.1
+            form_of(&value, path)?.1
         };
         gather.take(&value);
         gather.finish().0.pop()?.messages.pop()
@@ -200,6 +206,7 @@ struct Head {
 /// The form of the file, what gathers it, and the first value that tells the form. A file whose lines
 /// are all broken is of the form that its first line would be of if it were whole.
 fn head(source: &mut Source<'_>) -> io::Result<Option<Head>> {
+    let path = source.path;
     let mut lines = Lines {
         input: BufReader::new(source.from(0)?.take(VALUE_BYTES_MAX)),
         line: Vec::new(),
@@ -209,7 +216,7 @@ fn head(source: &mut Source<'_>) -> io::Result<Option<Head>> {
         let Some(line) = lines.next()? else { break };
         let found = line.records();
         for value in found.values {
-            if let Some((format, gather)) = form_of(&value) {
+            if let Some((format, gather)) = form_of(&value, path) {
                 return Ok(Some(Head {
                     format,
                     gather,
@@ -226,7 +233,7 @@ fn head(source: &mut Source<'_>) -> io::Result<Option<Head>> {
         }
     }
     // A document is read as one, also if it was cut off.
-    let cut = cut.and_then(|(value, _)| Some((form_of(&value)?, value)));
+    let cut = cut.and_then(|(value, _)| Some((form_of(&value, path)?, value)));
     Ok(cut
         .filter(|((format, _), _)| format.grows())
         .map(|((format, gather), value)| Head {
@@ -237,7 +244,7 @@ fn head(source: &mut Source<'_>) -> io::Result<Option<Head>> {
 }
 
 /// The form that has such a line, and what gathers it.
-fn form_of(line: &Value) -> Option<(Format, Box<dyn ConversationReader>)> {
+fn form_of(line: &Value, path: &Path) -> Option<(Format, Box<dyn ConversationReader>)> {
     if claude_code::tells(line) {
         Some((Format::ClaudeCode, Box::new(ClaudeCode::default())))
     } else if codex::tells(line) {
@@ -246,6 +253,14 @@ fn form_of(line: &Value) -> Option<(Format, Box<dyn ConversationReader>)> {
         Some((Format::CopilotCli, Box::new(CopilotCli::default())))
     } else if gemini_cli::tells(line) {
         Some((Format::GeminiCli, Box::new(GeminiCli::default())))
+    } else if cursor::tells(line) {
+        Some((Format::Cursor, Box::new(Cursor::new(path))))
+    } else if pi::tells(line) {
+        Some((Format::Pi, Box::new(Pi::default())))
+    } else if kimi::tells(line) {
+        Some((Format::Kimi, Box::new(Kimi::default())))
+    } else if vscode::tells_line(line) {
+        Some((Format::VsCode, Box::new(VsCode::default())))
     } else {
         None
     }

@@ -134,6 +134,36 @@ pub(super) static GEMINI_CLI: Marks = Marks {
     requests: &[],
 };
 
+pub(super) static CURSOR: Marks = Marks {
+    elements: &[
+        "additional_data",
+        "agent_skills",
+        "attached_files",
+        "image_files",
+        "open_and_recently_viewed_files",
+        "project_layout",
+        "rules",
+        "system_notification",
+        "system_reminder",
+        "timestamp",
+        "user_info",
+    ],
+    carriers: &["user_query"],
+    begins: &[],
+    texts: &[],
+    preambles: &[],
+    requests: &[],
+};
+
+pub(super) static KIMI: Marks = Marks {
+    elements: &["system", "system-reminder"],
+    carriers: &[],
+    begins: &[],
+    texts: &[],
+    preambles: &[],
+    requests: &[],
+};
+
 impl Marks {
     /// Returns the words of the person in a text: not what the program put before, after or around
     /// it. None if nothing is left. A text with no mark is as it was.

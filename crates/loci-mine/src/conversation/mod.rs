@@ -4,18 +4,23 @@ mod chat_gpt;
 mod citations;
 mod claude_ai;
 mod claude_code;
+mod cline;
 mod codex;
 mod codex_fork;
 mod copilot_cli;
+mod cursor;
 mod document;
 mod gemini_cli;
+mod kimi;
 mod lines;
 mod marks;
 mod opencode;
+mod pi;
 mod plain;
 mod slack;
 mod slack_text;
 mod value;
+mod vscode;
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -57,6 +62,16 @@ pub enum Format {
     OpenCode,
     /// Gemini CLI: lines of JSON, or one JSON document of a session.
     GeminiCli,
+    /// Cursor: a line of JSON for each message.
+    Cursor,
+    /// Cline, Kilo Code and Roo Code: an array of what the panel showed.
+    Cline,
+    /// The chat of VS Code: one JSON document of a session, or lines of its changes.
+    VsCode,
+    /// Kimi: a line of JSON for each message.
+    Kimi,
+    /// pi: a line of JSON for each entry.
+    Pi,
     /// The export of Claude.ai: an array of conversations.
     ClaudeAi,
     /// The export of ChatGPT: an array of conversations, each a tree of messages.
@@ -140,12 +155,17 @@ impl Mark {
 
 impl Format {
     /// Every form.
-    pub const ALL: [Format; 9] = [
+    pub const ALL: [Format; 14] = [
         Format::ClaudeCode,
         Format::Codex,
         Format::CopilotCli,
         Format::OpenCode,
         Format::GeminiCli,
+        Format::Cursor,
+        Format::Cline,
+        Format::VsCode,
+        Format::Kimi,
+        Format::Pi,
         Format::ClaudeAi,
         Format::ChatGpt,
         Format::Slack,
@@ -160,6 +180,11 @@ impl Format {
             Format::CopilotCli => "copilot-cli",
             Format::OpenCode => "opencode",
             Format::GeminiCli => "gemini-cli",
+            Format::Cursor => "cursor",
+            Format::Cline => "cline",
+            Format::VsCode => "vscode",
+            Format::Kimi => "kimi",
+            Format::Pi => "pi",
             Format::ClaudeAi => "claude-ai",
             Format::ChatGpt => "chatgpt",
             Format::Slack => "slack",
@@ -177,7 +202,12 @@ impl Format {
     pub const fn grows(self) -> bool {
         matches!(
             self,
-            Format::ClaudeCode | Format::Codex | Format::CopilotCli
+            Format::ClaudeCode
+                | Format::Codex
+                | Format::CopilotCli
+                | Format::Cursor
+                | Format::Kimi
+                | Format::Pi
         )
     }
 }
@@ -252,8 +282,8 @@ pub fn read(
 }
 
 /// The first folder that a transcript of a line for each event names, which is where its work
-/// started: the same, however much the file has grown. Of a session of Gemini CLI, the folder that
-/// the program notes beside it. None if the first MiB names none, or it is no such file. Reads no
+/// started: the same, however much the file has grown. Of a session of Gemini CLI, Cline or VS Code,
+/// the folder that the program notes beside it; of Cursor, the one that the folder is named after. None if the first MiB names none, or it is no such file. Reads no
 /// further than to that folder.
 ///
 /// # Errors
@@ -263,7 +293,11 @@ pub fn folder(path: &Path) -> io::Result<Option<String>> {
         return Ok(None);
     };
     let named = lines::folder(&mut source)?;
-    Ok(named.or_else(|| gemini_cli::project_folder(path)))
+    Ok(named
+        .or_else(|| gemini_cli::project_folder(path))
+        .or_else(|| cursor::project_folder(path))
+        .or_else(|| vscode::project_folder(path))
+        .or_else(|| cline::project_folder(path)))
 }
 
 /// The last message behind the first `from` bytes of a transcript of a line for each event, if the

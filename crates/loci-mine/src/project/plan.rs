@@ -106,9 +106,10 @@ pub fn plan_file(folder: &Path) -> &'static str {
 /// of more than 256 KiB, or a file that another user owns or may write, or could put there.
 pub fn read_plan(folder: &Path) -> io::Result<Option<String>> {
     match plain_file::read_own(&folder.join(plan_file(folder)), PLAN_BYTES_MAX) {
-        Ok(bytes) => String::from_utf8(bytes)
-            .map(Some)
-            .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not text in UTF-8")),
+        Ok(bytes) => String::from_utf8(bytes).map(Some).map_err(|error| {
+            let problem = format!("it is not text in UTF-8: {error}");
+            io::Error::new(io::ErrorKind::InvalidData, problem)
+        }),
         Err(error) if is_gone(&error) => Ok(None),
         Err(error) => Err(error),
     }

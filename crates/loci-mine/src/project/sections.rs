@@ -25,7 +25,7 @@ const CODE_ENDINGS: &[&str] = &[
     "vue", "yaml", "yml", "zig", "zsh",
 ];
 /// Endings of files in Markdown.
-const MARKDOWN_ENDINGS: &[&str] = &["markdown", "md", "mdown", "mdx", "mkd"];
+const MARKDOWN_ENDINGS: &[&str] = &["markdown", "md", "mdc", "mdown", "mdx", "mkd"];
 /// Words that a definition's name follows.
 const DEFINING_WORDS: &[&str] = &[
     "class",

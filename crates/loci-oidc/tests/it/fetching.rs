@@ -49,11 +49,11 @@ fn a_configuration_must_be_the_issuers_own() {
         (with(json!({ "jwks_uri": "/keys" })), "`jwks_uri`"),
         (
             with(json!({ "jwks_uri": keys_elsewhere })),
-            "must begin with `https://`",
+            "must start with `https://`",
         ),
         (
             with(json!({ "jwks_uri": "ftp://host/keys" })),
-            "must begin with `https://`",
+            "must start with `https://`",
         ),
         (
             with(json!({ "jwks_uri": provider.url.replace("http://", "http://user:word@") })),

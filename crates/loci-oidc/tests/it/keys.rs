@@ -16,7 +16,7 @@ use tracing::{Event, Level, Metadata, Subscriber};
 use crate::signers::{Signer, base64url};
 use crate::support::{CONFIGURATION, KEYS, Page, Provider, check, refused, resources, verify};
 
-const UNKNOWN: &str = "none of the issuer's";
+const UNKNOWN: &str = "not one of the issuer's";
 
 /// Waits for the effect of another thread.
 fn until(is_done: impl Fn() -> bool) {

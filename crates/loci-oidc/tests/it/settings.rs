@@ -22,13 +22,13 @@ fn settings_that_cannot_work_are_named() {
     type Change = fn(&mut OidcOptions);
     let rows: [(&str, Change); 26] = [
         ("`oidc.issuer` is no URL", |o| o.issuer = "a b".to_owned()),
-        ("`oidc.issuer` must begin with", |o| {
+        ("`oidc.issuer` must start with", |o| {
             o.issuer = "host.example".to_owned();
         }),
-        ("`oidc.issuer` must begin with", |o| {
+        ("`oidc.issuer` must start with", |o| {
             o.issuer = "http://host.example".to_owned();
         }),
-        ("`oidc.issuer` must begin with", |o| {
+        ("`oidc.issuer` must start with", |o| {
             o.issuer = "ftp://127.0.0.1".to_owned();
         }),
         ("`oidc.issuer` must hold no user", |o| {

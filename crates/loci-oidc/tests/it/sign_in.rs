@@ -223,7 +223,7 @@ fn endpoints_come_from_the_issuer_alone() {
         (
             "authorization_endpoint",
             json!("http://evil.example"),
-            "`authorization_endpoint` must begin",
+            "`authorization_endpoint` must start",
         ),
         ("token_endpoint", Value::Null, "names no `token_endpoint`"),
         ("token_endpoint", json!("file:///etc"), "`token_endpoint`"),

@@ -1,88 +1,37 @@
-//! The view *Keep*: hosts, backups, tokens, settings, and the check of the installation. It is for
+//! The view *Settings*: hosts, backups, tokens, settings, and the check of the installation. It is for
 //! the owner of the installation and for administrators.
 
+pub(super) mod parts;
+
+use std::collections::BTreeMap;
 use std::io::Read;
 
-use loci_core::{Caller, Error, ErrorCode, LOCAL, Result, Scope, Space, limits};
+use loci_core::{Caller, Error, ErrorCode, LOCAL, Result, Scope};
 use loci_engine::Effect;
 use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 
 use crate::change::{Change, Outcome};
 use crate::installation::{
-    BackupFile, CommandOutput, HostStatus, ImportCounts, ImportReport, ImportWork, RestoreReport,
-    SettingValue, Task, TokenDetails,
+    CommandOutput, HostStatus, ImportCounts, ImportReport, ImportSample, ImportSource, ImportWork,
+    RestoreReport, Task,
 };
 use crate::request::RequestContext;
-use crate::size::shown_bytes;
+use crate::request_user::is_owner;
+use crate::transfer::Received;
 use crate::view::{Tab, view};
 
-#[derive(Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
-pub(crate) struct AdminQuery {
-    /// Examines the installation, which takes a while.
-    #[serde(default)]
-    examine: bool,
-}
+pub(crate) use parts::{Part, about, access, all_settings, data, model, view as shown};
 
-/// The parts of the installation, and their state.
-#[derive(Serialize, ToSchema)]
-#[schema(as = Keep)]
-pub(crate) struct AdminView {
-    pub(crate) hosts: Vec<HostStatus>,
-    pub(crate) place: String,
-    /// The known backups, the last one first.
-    pub(crate) backups: Vec<BackupFile>,
-    pub(crate) tokens: Vec<TokenDetails>,
-    pub(crate) settings: Vec<SettingValue>,
-    /// The report of `loci doctor`, if it was requested.
-    pub(crate) examined: Option<CommandOutput>,
-}
-
-view!(AdminView, Tab::Keep, "admin.html");
-
-impl AdminView {
-    /// Returns the largest size of an upload, as people read it.
-    #[expect(
-        clippy::unused_self,
-        reason = "templates reach it as they reach the rest"
-    )]
-    pub(crate) fn upload_max(&self) -> String {
-        shown_bytes(limits::UPLOAD_BYTES_MAX)
-    }
-}
-
-/// Requires the owner of the installation or an administrator. An administrator of another space
-/// keeps that space alone, and the installation has all.
-fn require_owner(caller: &Caller) -> Result<()> {
-    let principal = &caller.principal;
-    let is_owner =
-        principal.subject.as_deref() == Some(LOCAL) || principal.scopes.allow(Scope::Admin);
-    if is_owner && caller.space == Space::default() {
+/// Requires one who may look at the installation.
+pub(crate) fn require_owner(caller: &Caller) -> Result<()> {
+    if is_owner(caller) {
         return Ok(());
     }
     Err(Error::new(
         ErrorCode::Forbidden,
-        "this is for the owner of the installation, and for tokens with the scope `admin`",
+        "Only the owner can open this.",
     ))
-}
-
-/// Returns what the installation has.
-#[utoipa::path(get, tag = "keep", path = "/keep", operation_id = "keep", params(AdminQuery), responses((status = OK, body = AdminView, description = "The content of the view")))]
-pub(crate) fn view(context: &RequestContext<'_>, query: AdminQuery) -> Result<AdminView> {
-    require_owner(context.caller())?;
-    let installation = context.page.installation();
-    Ok(AdminView {
-        hosts: installation.hosts(),
-        place: installation.place(),
-        backups: installation.backups(),
-        tokens: installation.tokens()?,
-        settings: installation.settings(),
-        examined: query
-            .examine
-            .then(|| installation.run(&Task::Examine))
-            .transpose()?,
-    })
 }
 
 /// A choice of the owner to see what others keep private.
@@ -97,7 +46,7 @@ pub(crate) struct AllUsersRequest {
 ///
 /// # Errors
 /// `forbidden` for anybody but the owner; `invalid_argument` without a session.
-#[utoipa::path(post, tag = "keep", path = "/keep/all-users", operation_id = "keep_all_users", request_body = AllUsersRequest, responses((status = OK, body = Outcome, description = "The result of the change")))]
+#[utoipa::path(post, tag = "keep", path = "/settings/all-users", operation_id = "keep_all_users", request_body = AllUsersRequest, responses((status = OK, body = Outcome, description = "The result of the change")))]
 pub(crate) fn show_all_users(
     context: &RequestContext<'_>,
     request: AllUsersRequest,
@@ -128,7 +77,7 @@ pub(crate) fn show_all_users(
         changed: 1,
         refused: Vec::new(),
         undo: None,
-        next: "/keep".to_owned(),
+        next: Part::Access.path().to_owned(),
     })
 }
 
@@ -146,11 +95,15 @@ pub(crate) fn admit(caller: &Caller) -> Result<()> {
 #[derive(Deserialize, ToSchema)]
 #[schema(as = Errand)]
 pub(crate) struct TaskRequest {
-    /// `connect`, `disconnect`, `check`, `backup`, `make_token` or `revoke_token`.
+    /// `connect`, `add_hooks`, `remove_hooks`, `disconnect`, `check`, `backup`, `make_token` or
+    /// `revoke_token`.
     task: String,
     /// The name of a host.
     #[serde(default)]
     host: String,
+    /// The tool set that a host is connected with; the one that it has if it is left out.
+    #[serde(default)]
+    dialect: String,
     /// The subject of a new token.
     #[serde(default)]
     subject: String,
@@ -169,26 +122,36 @@ pub(crate) struct TaskOutput {
     pub(crate) said: CommandOutput,
 }
 
-view!(TaskOutput, Tab::Keep, "task_output.html");
+view!(TaskOutput, Tab::Settings, "task_output.html");
 
-/// Runs a command, and shows what it said. The answer is a page and no redirect, since the secret of
-/// a new token is shown once.
-#[utoipa::path(post, tag = "keep", path = "/keep/run", operation_id = "keep_run", request_body = TaskRequest, responses((status = OK, body = TaskOutput, description = "The content of the view")))]
+/// Runs a command, and shows what it said. Programs use the path of each errand in its place, e.g.
+/// `POST /backups`.
+#[utoipa::path(post, tag = "keep", path = "/settings/run", operation_id = "keep_run", request_body = TaskRequest, responses((status = OK, body = TaskOutput, description = "The content of the view")))]
 pub(crate) fn run(context: &RequestContext<'_>, request: TaskRequest) -> Result<TaskOutput> {
+    perform(context, |hosts| task(request, hosts))
+}
+
+/// Runs the errand that a request asks for, and returns what it said. A page shows that without a
+/// redirect, since the secret of a new token is shown once.
+pub(crate) fn perform(
+    context: &RequestContext<'_>,
+    task: impl FnOnce(&[HostStatus]) -> Result<Task>,
+) -> Result<TaskOutput> {
     admit(context.caller())?;
-    let installation = context.page.installation();
-    let task = task(request, &installation.hosts())?;
+    let task = task(&context.page.installation().hosts())?;
     let name = match &task {
-        Task::Connect(_) => "connect",
+        Task::Connect { .. } => "connect",
+        Task::RemoveHooks(_) => "hook_uninstall",
         Task::Disconnect(_) => "disconnect",
         Task::CheckHost(_) => "check",
         Task::BackUp => "backup",
         Task::Examine => "doctor",
         Task::MakeToken { .. } => "token_create",
         Task::RevokeToken(_) => "token_revoke",
+        Task::UndoImport(_) => "import_undo",
     };
     let said = context.logged((name, "admin:keep", Effect::Write), None, |_| {
-        installation.run(&task)
+        context.page.run(&task)
     })?;
     Ok(TaskOutput { said })
 }
@@ -197,39 +160,119 @@ pub(crate) fn run(context: &RequestContext<'_>, request: TaskRequest) -> Result<
 #[derive(ToSchema)]
 #[expect(dead_code, reason = "it describes the form alone")]
 pub(crate) struct UploadForm {
-    /// The file: an export, memories as JSON lines or a list, or a zip archive of one.
+    /// The memory system whose store or export it is, as `loci import --from` names it; told by the
+    /// content if it is left out. It comes before the file.
+    system: Option<String>,
+    /// The time zone of times that name none, e.g. `Europe/Berlin`; the one of the server if it is
+    /// left out. It comes before the file.
+    zone: Option<String>,
+    /// The file: an export, memories as JSON lines or a list, the store or export of another memory
+    /// system, or a zip archive of one.
     #[schema(value_type = String, format = Binary)]
     file: Vec<u8>,
 }
 
-/// What an import of a file would do, or did.
+/// The result of an import of a file, or of a dry run.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Importing)]
 pub(crate) struct ImportPreview {
     /// The name by which the file is imported or discarded; `None` if it is not kept.
     pub(crate) upload: Option<String>,
+    /// The system that was named for the file.
+    pub(crate) named_system: Option<String>,
+    /// The zone that was named for it.
+    pub(crate) zone: Option<String>,
     /// The counts; `None` if the file cannot be imported at all.
     pub(crate) counts: Option<ImportCounts>,
+    /// The memory system that it is from; `None` if it is a list or an export of loci.
+    pub(crate) system: Option<String>,
+    /// What is left out, by the reason.
+    pub(crate) left_out: BTreeMap<String, u64>,
+    /// The first memories, in a dry run.
+    pub(crate) samples: Vec<ImportSample>,
+    /// The id by which the import is taken back; `None` if it brought nothing.
+    pub(crate) batch: Option<String>,
     /// The words about what is refused, or why the file cannot be imported.
     pub(crate) said: CommandOutput,
 }
 
-view!(ImportPreview, Tab::Keep, "import_preview.html");
+view!(ImportPreview, Tab::Settings, "import_preview.html");
 
-/// Keeps an uploaded file, and counts what an import of it would do. Nothing is stored yet.
-#[utoipa::path(post, tag = "keep", path = "/keep/import", operation_id = "keep_import", request_body(content = UploadForm, content_type = "multipart/form-data"), responses((status = OK, body = ImportPreview, description = "The content of the view")))]
-pub(crate) fn import(context: &RequestContext<'_>, upload: String) -> Result<ImportPreview> {
+impl ImportPreview {
+    fn of(upload: Option<String>, source: ImportSource, report: ImportReport) -> Self {
+        let ImportReport {
+            counts,
+            system,
+            left_out,
+            samples,
+            batch,
+            said,
+        } = report;
+        ImportPreview {
+            upload: upload.filter(|_| counts.is_some()),
+            named_system: source.system.map(str::to_owned),
+            zone: source.zone,
+            counts,
+            system,
+            left_out,
+            samples,
+            batch,
+            said,
+        }
+    }
+}
+
+/// Returns what a request says of a file to import.
+///
+/// # Errors
+/// `invalid_argument` for a system that no import reads, or a zone that cannot be one.
+fn import_source(
+    context: &RequestContext<'_>,
+    system: Option<&str>,
+    zone: Option<String>,
+) -> Result<ImportSource> {
+    let systems = context.page.installation().import_systems();
+    let known = |name: &str| systems.iter().copied().find(|known| *known == name);
+    let system = system.map(|name| {
+        known(name).ok_or_else(|| {
+            let problem = format!("must be one of {}, or be left out", systems.join(", "));
+            Error::invalid("system", problem)
+        })
+    });
+    if let Some(zone) = &zone {
+        loci_engine::check::name("zone", zone)?;
+    }
+    Ok(ImportSource {
+        system: system.transpose()?,
+        zone,
+    })
+}
+
+/// Keeps an uploaded file, and counts the records that its import would store. Nothing is stored yet.
+#[utoipa::path(post, tag = "keep", path = "/settings/import", operation_id = "keep_import", request_body(content = UploadForm, content_type = "multipart/form-data"), responses((status = OK, body = ImportPreview, description = "The content of the view")))]
+pub(crate) fn import(
+    context: &RequestContext<'_>,
+    mut received: Received,
+) -> Result<ImportPreview> {
     let installation = context.page.installation();
+    let upload = received.upload;
+    let (system, zone) = (
+        received.fields.remove("system"),
+        received.fields.remove("zone"),
+    );
+    let source = match import_source(context, system.as_deref(), zone) {
+        Ok(source) => source,
+        Err(error) => {
+            installation.discard_upload(&upload)?;
+            return Err(error);
+        }
+    };
     let tried = context.logged(
         ("import_dry_run", "admin:keep", Effect::Write),
         None,
-        |_| installation.import(&upload, ImportWork::Count),
+        |_| installation.import(&upload, &source, ImportWork::Count),
     )?;
-    Ok(ImportPreview {
-        upload: tried.counts.as_ref().map(|_| upload),
-        counts: tried.counts,
-        said: tried.said,
-    })
+    Ok(ImportPreview::of(Some(upload), source, tried))
 }
 
 /// A backup to restore.
@@ -240,11 +283,11 @@ pub(crate) struct RestoreRequest {
     backup: String,
 }
 
-view!(RestoreReport, Tab::Keep, "restored.html");
+view!(RestoreReport, Tab::Settings, "restored.html");
 
 /// Restores a backup into a new folder, so that it is checked and can be looked at. A running
 /// server keeps its store, which a restore would replace.
-#[utoipa::path(post, tag = "keep", path = "/keep/restore", operation_id = "keep_restore", request_body = RestoreRequest, responses((status = OK, body = RestoreReport, description = "The content of the view")))]
+#[utoipa::path(post, tag = "keep", path = "/settings/restore", operation_id = "keep_restore", request_body = RestoreRequest, responses((status = OK, body = RestoreReport, description = "The content of the view")))]
 pub(crate) fn restore(
     context: &RequestContext<'_>,
     request: RestoreRequest,
@@ -265,10 +308,14 @@ pub(crate) struct UploadReference {
     /// Imports also what was forgotten or wiped here.
     #[serde(default)]
     again: bool,
+    /// The memory system that the dry run was told.
+    system: Option<String>,
+    /// The time zone that the dry run was told.
+    zone: Option<String>,
 }
 
 /// Imports an uploaded file, after a dry run, and removes it.
-#[utoipa::path(post, tag = "keep", path = "/keep/import/run", operation_id = "keep_import_run", request_body = UploadReference, responses((status = OK, body = ImportPreview, description = "The content of the view")))]
+#[utoipa::path(post, tag = "keep", path = "/settings/import/run", operation_id = "keep_import_run", request_body = UploadReference, responses((status = OK, body = ImportPreview, description = "The content of the view")))]
 pub(crate) fn import_run(
     context: &RequestContext<'_>,
     reference: UploadReference,
@@ -280,19 +327,44 @@ pub(crate) fn import_run(
     } else {
         ImportWork::Import
     };
-    let ImportReport { counts, said } =
-        context.logged(("import", "admin:keep", Effect::Write), None, |_| {
-            installation.import(&reference.upload, work)
-        })?;
-    Ok(ImportPreview {
-        upload: None,
-        counts,
-        said,
-    })
+    let source = import_source(context, reference.system.as_deref(), reference.zone)?;
+    let ran = context.logged(("import", "admin:keep", Effect::Write), None, |_| {
+        installation.import(&reference.upload, &source, work)
+    })?;
+    context.page.forget_open_counts();
+    Ok(ImportPreview::of(None, source, ran))
+}
+
+/// An import to take back.
+#[derive(Deserialize, ToSchema)]
+#[schema(as = BatchNamed)]
+pub(crate) struct BatchReference {
+    /// The id that the import returned as `batch`.
+    batch: String,
+}
+
+/// Takes an import back: what it brought is removed, and what it replaced is restored.
+#[utoipa::path(post, tag = "keep", path = "/settings/import/undo", operation_id = "keep_import_undo", request_body = BatchReference, responses((status = OK, body = TaskOutput, description = "The content of the view")))]
+pub(crate) fn import_undo(
+    context: &RequestContext<'_>,
+    reference: BatchReference,
+) -> Result<TaskOutput> {
+    let BatchReference { batch } = reference;
+    let is_id = !batch.is_empty()
+        && batch
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+        && !batch.starts_with('-');
+    if !is_id {
+        return Err(Error::invalid("batch", "must be the id of an import"));
+    }
+    let undone = perform(context, |_| Ok(Task::UndoImport(batch)))?;
+    context.page.forget_open_counts();
+    Ok(undone)
 }
 
 /// Removes an uploaded file without an import.
-#[utoipa::path(post, tag = "keep", path = "/keep/import/discard", operation_id = "keep_import_discard", request_body = UploadReference, responses((status = OK, body = Outcome, description = "The result of the change")))]
+#[utoipa::path(post, tag = "keep", path = "/settings/import/discard", operation_id = "keep_import_discard", request_body = UploadReference, responses((status = OK, body = Outcome, description = "The result of the change")))]
 pub(crate) fn import_discard(
     context: &RequestContext<'_>,
     reference: UploadReference,
@@ -308,7 +380,7 @@ pub(crate) fn import_discard(
         changed: 0,
         refused: Vec::new(),
         undo: None,
-        next: "/keep".to_owned(),
+        next: Part::Data.path().to_owned(),
     })
 }
 
@@ -316,13 +388,63 @@ pub(crate) fn import_discard(
 pub(crate) const EXPORT_NAME: &str = "loci-export.jsonl";
 
 /// Sends everything that is remembered, of all users and spaces, as JSON lines.
-#[utoipa::path(get, tag = "keep", path = "/keep/export", operation_id = "keep_export", responses((status = OK, content_type = "application/octet-stream", description = "The export, as `loci export` writes it")))]
+#[utoipa::path(get, tag = "keep", path = "/settings/export", operation_id = "keep_export", responses((status = OK, content_type = "application/octet-stream", description = "The export, as `loci export` writes it")))]
 pub(crate) fn export(context: &RequestContext<'_>) -> Result<Box<dyn Read + Send>> {
     admit(context.caller())?;
     let installation = context.page.installation();
     context.logged(("export", "admin:keep", Effect::Write), None, |_| {
         installation.export()
     })
+}
+
+/// Returns the errand that makes a token.
+///
+/// # Errors
+/// `invalid_argument` for a subject or scopes that the command would read as something else.
+pub(crate) fn token_to_make(subject: String, scopes: &[String]) -> Result<Task> {
+    loci_engine::check::name("subject", &subject)?;
+    if subject.starts_with('-') {
+        return Err(Error::invalid("subject", "must not start with a hyphen"));
+    }
+    let scopes = scopes.iter().map(|scope| {
+        Scope::from_name(scope)
+            .map(Scope::name)
+            .ok_or_else(|| Error::invalid("scope", "must be read, write or admin"))
+    });
+    let scopes: Vec<_> = scopes.collect::<Result<_>>()?;
+    if scopes.is_empty() {
+        return Err(Error::invalid("scope", "must name one scope or more"));
+    }
+    Ok(Task::MakeToken { subject, scopes })
+}
+
+/// Returns the errand that revokes a token.
+///
+/// # Errors
+/// `invalid_argument` for what cannot be the id of a token, e.g. a flag of the command.
+pub(crate) fn token_to_revoke(argument: &str, id: String) -> Result<Task> {
+    if id.is_empty() || !id.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return Err(Error::invalid(argument, "must be the id of a token"));
+    }
+    Ok(Task::RevokeToken(id))
+}
+
+fn connect(host: &'static str, dialect: Option<&'static str>, hooks: bool) -> Task {
+    Task::Connect {
+        host,
+        dialect,
+        hooks,
+    }
+}
+
+/// Returns the dialect of this name; `None` for no name.
+fn dialect_of(name: &str) -> Result<Option<&'static str>> {
+    if name.is_empty() {
+        return Ok(None);
+    }
+    let found = loci_dialects::dialect(name).map(|dialect| dialect.name);
+    let named = found.ok_or_else(|| Error::invalid("dialect", "is no tool set of loci"))?;
+    Ok(Some(named))
 }
 
 fn task(request: TaskRequest, hosts: &[HostStatus]) -> Result<Task> {
@@ -334,40 +456,16 @@ fn task(request: TaskRequest, hosts: &[HostStatus]) -> Result<Task> {
             .ok_or_else(|| Error::invalid("host", "is not found on this machine"))
     };
     Ok(match request.task.as_str() {
-        "connect" => Task::Connect(host()?),
+        "connect" => connect(host()?, dialect_of(&request.dialect)?, false),
+        "add_hooks" => connect(host()?, None, true),
+        "remove_hooks" => Task::RemoveHooks(host()?),
         "disconnect" => Task::Disconnect(host()?),
         "check" => Task::CheckHost(host()?),
         "backup" => Task::BackUp,
-        "make_token" => {
-            loci_engine::check::name("subject", &request.subject)?;
-            let scopes = request.scope.iter().map(|scope| {
-                Scope::from_name(scope)
-                    .map(Scope::name)
-                    .ok_or_else(|| Error::invalid("scope", "must be read, write or admin"))
-            });
-            let scopes: Vec<_> = scopes.collect::<Result<_>>()?;
-            if scopes.is_empty() || request.subject.starts_with('-') {
-                let problem = "must be there, and the name must not begin with a hyphen";
-                return Err(Error::invalid("scope", problem));
-            }
-            Task::MakeToken {
-                subject: request.subject,
-                scopes,
-            }
-        }
-        "revoke_token" => {
-            let is_id =
-                |id: &str| !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_hexdigit());
-            if !is_id(&request.token) {
-                return Err(Error::invalid("token", "must be the id of a token"));
-            }
-            Task::RevokeToken(request.token)
-        }
+        "make_token" => token_to_make(request.subject, &request.scope)?,
+        "revoke_token" => token_to_revoke("token", request.token)?,
         _ => {
-            return Err(Error::invalid(
-                "task",
-                "is not one of those that the page has",
-            ));
+            return Err(Error::invalid("task", "names no errand of this page"));
         }
     })
 }
@@ -382,6 +480,7 @@ mod tests {
             |task: &str, host: &str, subject: &str, scope: &[&str], token: &str| TaskRequest {
                 task: task.to_owned(),
                 host: host.to_owned(),
+                dialect: String::new(),
                 subject: subject.to_owned(),
                 scope: scope.iter().map(|scope| (*scope).to_owned()).collect(),
                 token: token.to_owned(),
@@ -392,6 +491,7 @@ mod tests {
             dialect: None,
             problem: None,
             has_hooks: false,
+            takes_hooks: true,
             called_at: None,
         }];
         let made = Task::MakeToken {
@@ -401,8 +501,17 @@ mod tests {
         let rows = [
             (
                 request("connect", "codex", "", &[], ""),
-                Some(Task::Connect("codex")),
+                Some(connect("codex", None, false)),
             ),
+            (
+                request("add_hooks", "codex", "", &[], ""),
+                Some(connect("codex", None, true)),
+            ),
+            (
+                request("remove_hooks", "codex", "", &[], ""),
+                Some(Task::RemoveHooks("codex")),
+            ),
+            (request("remove_hooks", "cursor", "", &[], ""), None),
             (request("connect", "--undo", "", &[], ""), None),
             (request("backup", "", "", &[], ""), Some(Task::BackUp)),
             (request("make_token", "", "ann", &["read"], ""), Some(made)),
@@ -419,6 +528,16 @@ mod tests {
         for (request, expected) in rows {
             let name = request.task.clone();
             assert_eq!(task(request, &hosts).ok(), expected, "{name}");
+        }
+        for (dialect, expected) in [
+            ("engram", Some(connect("codex", Some("engram"), false))),
+            ("--undo", None),
+        ] {
+            let request = TaskRequest {
+                dialect: dialect.to_owned(),
+                ..request("connect", "codex", "", &[], "")
+            };
+            assert_eq!(task(request, &hosts).ok(), expected, "{dialect}");
         }
     }
 }

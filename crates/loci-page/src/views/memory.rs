@@ -4,33 +4,39 @@ use std::collections::BTreeMap;
 
 use loci_core::{
     AuditEntry, Citation, Delivery, Error, ErrorCode, Forgotten, Link, Memory, MemoryId,
-    RecordVerb, Result, Tier, Version,
+    RecordVerb, Result, Tier, Version, day_of,
 };
 use loci_engine::{Effect, Parts, Refile, writer_of};
 use serde::{Deserialize, Serialize};
 use similar::{ChangeTag, TextDiff};
 use utoipa::ToSchema;
 
-use super::activity::{Call, entries};
-use super::card::{Card, memory_path};
-use crate::change::{Change, Outcome};
-use crate::markdown::rendered;
-use crate::request::RequestContext;
+use super::calls::{Call, entries};
+use crate::card::{Card, memory_path};
+use crate::change::{Answer, Change, Outcome};
+use crate::form::Form;
+use crate::markdown::{is_formatted, rendered, with_links};
+use crate::request::{CLIENT, RequestContext};
 use crate::utc_timestamp::UtcTimestamp;
 use crate::view::{Tab, view};
+use crate::words::{Piece, compared};
 
 /// The audit entries of a memory that are shown.
 const CALLS_SHOWN: usize = 50;
+/// The days of its use that are drawn, and the width and the height of a day.
+const DAYS_SHOWN: i64 = 30;
+const SPARK_WIDTH: usize = 6;
+const SPARK_HEIGHT: u64 = 24;
 /// The memories of a chain of replacements that are shown.
 const CHAIN_MAX: usize = 20;
 
 #[derive(Deserialize)]
 pub(crate) struct MemoryQuery {
-    /// The id, or the first or last 8 or more characters of it.
+    /// The id, or its first or last 8 or more characters.
     id: String,
 }
 
-/// A memory with all that is known of it.
+/// A memory with everything that is known about it.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct MemoryView {
     pub(crate) memory: Card,
@@ -38,13 +44,19 @@ pub(crate) struct MemoryView {
     pub(crate) content: String,
     #[serde(skip)]
     pub(crate) rendered: String,
+    /// True if the text has more of Markdown than paragraphs.
+    #[serde(skip)]
+    pub(crate) is_markdown: bool,
+    /// True if the title says more than the beginning of the text.
+    #[serde(skip)]
+    pub(crate) has_title: bool,
     pub(crate) summary: Option<String>,
     pub(crate) weight: f64,
     pub(crate) tier: &'static str,
     /// The user who wrote the current text, if the reader may know.
     pub(crate) writer: Option<String>,
     pub(crate) revision: u64,
-    /// How often it was returned to an agent.
+    /// The number of times that it was returned to an agent.
     pub(crate) recalled: u64,
     pub(crate) last_recalled_at: Option<UtcTimestamp>,
     pub(crate) expires_at: Option<UtcTimestamp>,
@@ -65,6 +77,8 @@ pub(crate) struct MemoryView {
     pub(crate) filed_by: Option<Call>,
     /// The calls that named it, the last first.
     pub(crate) calls: Vec<Call>,
+    /// The calls among them that returned it to an agent, on each of the last 30 days.
+    pub(crate) used: Vec<u64>,
     /// True if the visitor may change it.
     pub(crate) may_write: bool,
 }
@@ -96,7 +110,7 @@ pub(crate) struct FormerText {
     pub(crate) content: String,
     pub(crate) title: Option<String>,
     pub(crate) written_at: UtcTimestamp,
-    /// The lines of it and of the next text, in order.
+    /// Its lines and the lines of the next text, in order.
     pub(crate) diff: Vec<DiffLine>,
 }
 
@@ -128,7 +142,7 @@ impl DiffLine {
     }
 }
 
-view!(MemoryView, Tab::Palace, "memory.html");
+view!(MemoryView, Tab::Browse, "memory.html");
 
 /// Returns the lines of two texts with what changed between them.
 pub(crate) fn diff(before: &str, after: &str) -> Vec<DiffLine> {
@@ -145,6 +159,30 @@ pub(crate) fn diff(before: &str, after: &str) -> Vec<DiffLine> {
         .collect()
 }
 
+/// Returns true if a title says nothing that the beginning of the text does not say.
+fn begins_with(text: &str, title: &str) -> bool {
+    let plain = |text: &str| -> String {
+        let characters = text.chars().filter(|character| character.is_alphanumeric());
+        characters.flat_map(char::to_lowercase).collect()
+    };
+    plain(text).starts_with(&plain(title))
+}
+
+/// Returns how many of these calls returned the memory to an agent on each of the last days.
+fn used(calls: &[AuditEntry], today: i64) -> Vec<u64> {
+    let is_use = |entry: &&AuditEntry| {
+        let mut records = entry.records.iter();
+        entry.client.as_deref() != Some(CLIENT)
+            && records.any(|record| record.verb <= RecordVerb::Read)
+    };
+    let days = (today - DAYS_SHOWN + 1)..=today;
+    days.map(|day| {
+        let of_day = calls.iter().filter(|entry| day_of(entry.at) == day);
+        of_day.filter(is_use).count() as u64
+    })
+    .collect()
+}
+
 /// Finds a memory by its id or a part of the id, also a forgotten one.
 fn named(parts: &Parts<'_>, id: &str) -> Result<Memory> {
     let memories = parts.memories();
@@ -152,8 +190,8 @@ fn named(parts: &Parts<'_>, id: &str) -> Result<Memory> {
     memories.show_of(&id, &Tier::ALL, Forgotten::Show)
 }
 
-/// Returns a memory with all that is known of it.
-#[utoipa::path(get, path = "/memory/{id}", operation_id = "memory", params(("id" = String, Path, description = "The id of the memory, or 8 or more characters of it")), responses((status = OK, body = MemoryView, description = "The content of the view")))]
+/// Returns a memory with everything that is known about it.
+#[utoipa::path(get, path = "/memory/{id}", operation_id = "memory", params(("id" = String, Path, description = "The id of the memory, or 8 or more of its characters")), responses((status = OK, body = MemoryView, description = "The content of the view")))]
 pub(crate) fn view(context: &RequestContext<'_>, query: MemoryQuery) -> Result<MemoryView> {
     let caller = context.caller();
     let memory = context.logged(("memory", "memory:read", Effect::Read), None, |call| {
@@ -166,23 +204,34 @@ pub(crate) fn view(context: &RequestContext<'_>, query: MemoryQuery) -> Result<M
             .iter()
             .any(|record| record.id == memory.id.as_str() && record.verb == RecordVerb::Stored)
     };
-    let filed_by = calls.iter().rev().find(stores).cloned().map(Call::of);
+    let filed_by = calls.iter().rev().find(stores).cloned();
+    let filed_by = filed_by.map(|entry| Call::of(context, entry));
+    let used = used(&calls, day_of(context.engine().now()));
     let replaced_by = memory
         .superseded_by
         .as_ref()
         .and_then(|id| other(context, id));
     Ok(MemoryView {
-        rendered: rendered(&memory.content),
-        replaced_by: replaced_by.map(|memory| Card::of(caller, &memory)),
+        is_markdown: is_formatted(&memory.content),
+        rendered: with_links(&rendered(&memory.content)),
+        has_title: memory
+            .title
+            .as_deref()
+            .is_some_and(|title| !begins_with(&memory.content, title)),
+        used,
+        replaced_by: replaced_by.map(|memory| context.card(&memory)),
         links: links(context, &memory),
         versions: former_texts(context, &memory)?,
         replaces: replaced(context, &memory),
         citations: memory.citations.iter().map(CitationRow::of).collect(),
         filed_by,
-        calls: calls.into_iter().map(Call::of).collect(),
+        calls: calls
+            .into_iter()
+            .map(|entry| Call::of(context, entry))
+            .collect(),
         may_write: caller.may_write(&memory),
         writer: writer_of(caller, &memory),
-        memory: Card::of(caller, &memory),
+        memory: context.card(&memory),
         summary: memory.summary,
         weight: memory.weight,
         tier: memory.tier.name(),
@@ -218,7 +267,7 @@ fn other(context: &RequestContext<'_>, id: &MemoryId) -> Option<Memory> {
 fn links(context: &RequestContext<'_>, memory: &Memory) -> Vec<LinkTo> {
     let link = |link: &Link| {
         Some(LinkTo {
-            memory: Card::of(context.caller(), &other(context, &link.target)?),
+            memory: context.card(&other(context, &link.target)?),
             relation: link.relation.name(),
             similarity: link.similarity,
         })
@@ -236,7 +285,7 @@ fn replaced(context: &RequestContext<'_>, memory: &Memory) -> Vec<ReplacedMemory
             break;
         };
         replaced.push(ReplacedMemory {
-            memory: Card::of(context.caller(), &former),
+            memory: context.card(&former),
             diff: diff(&former.content, &next.content),
         });
         next = former;
@@ -278,15 +327,19 @@ pub(crate) struct EditRequest {
 }
 
 /// Replaces the text of a memory.
-#[utoipa::path(post, path = "/memory/{id}/edit", operation_id = "memory_edit", params(("id" = String, Path, description = "The id of the memory, or 8 or more characters of it")), request_body = EditRequest, responses((status = OK, body = Outcome, description = "The result of the change")))]
-pub(crate) fn edit(context: &RequestContext<'_>, edit: EditRequest) -> Result<Change> {
+#[utoipa::path(post, path = "/memory/{id}/edit", operation_id = "memory_edit", params(("id" = String, Path, description = "The id of the memory, or 8 or more of its characters")), request_body = EditRequest, responses((status = OK, body = Outcome, description = "The result of the change")))]
+pub(crate) fn edit(context: &RequestContext<'_>, edit: EditRequest) -> Result<Answer<RefusedEdit>> {
     let before = named(context.call(), &edit.id)?;
-    if before.revision != edit.revision {
-        return Err(Error::new(
-            ErrorCode::Conflict,
-            "this memory was changed after you opened it; open it again, and repeat your change",
-        ));
+    if before.revision != edit.revision && context.form == Form::Html {
+        let yours = edit.content.replace("\r\n", "\n");
+        return Ok(Answer::Shown(RefusedEdit {
+            words: compared(&before.content, &yours),
+            memory: context.card(&before),
+            revision: before.revision,
+            yours,
+        }));
     }
+    require_revision(&before, edit.revision)?;
     // A browser sends the ends of lines as CR LF.
     let content = if before.content.contains('\r') {
         edit.content
@@ -294,13 +347,73 @@ pub(crate) fn edit(context: &RequestContext<'_>, edit: EditRequest) -> Result<Ch
         edit.content.replace("\r\n", "\n")
     };
     let next = memory_path(before.id.as_str());
-    refile(context, "edit", "done-edited", &before, next, |_| Refile {
+    let change = refile(context, "edit", "done-edited", &before, next, |_| Refile {
         content: Some(content),
         ..Refile::default()
+    })?;
+    Ok(Answer::Changed(change))
+}
+
+/// Requires the revision that the visitor saw.
+fn require_revision(memory: &Memory, seen: u64) -> Result<()> {
+    if memory.revision == seen {
+        return Ok(());
+    }
+    Err(Error::new(
+        ErrorCode::Conflict,
+        "this memory was changed after you opened it; open it again, and repeat your change",
+    ))
+}
+
+/// An edit that was refused, because the memory was changed in the meantime.
+#[derive(Serialize)]
+pub(crate) struct RefusedEdit {
+    pub(crate) memory: Card,
+    /// The revision that the memory has now.
+    pub(crate) revision: u64,
+    /// The text that was sent.
+    pub(crate) yours: String,
+    /// The text of the memory and the one that was sent, with the words that differ.
+    #[serde(skip)]
+    pub(crate) words: [Vec<Piece>; 2],
+}
+
+view!(RefusedEdit, Tab::Browse, "refused_edit.html");
+
+/// A former text to bring back.
+#[derive(Deserialize, ToSchema)]
+#[schema(as = RestoreText)]
+pub(crate) struct RestoreRequest {
+    /// The path names it.
+    #[schema(ignore)]
+    id: String,
+    /// The last revision that had the text.
+    version: u64,
+    /// The revision that the visitor saw.
+    revision: u64,
+}
+
+/// Brings a former text of a memory back, as a new revision.
+#[utoipa::path(post, path = "/memory/{id}/restore", operation_id = "memory_restore", params(("id" = String, Path, description = "The id of the memory, or 8 or more of its characters")), request_body = RestoreRequest, responses((status = OK, body = Outcome, description = "The result of the change")))]
+pub(crate) fn restore(context: &RequestContext<'_>, restore: RestoreRequest) -> Result<Change> {
+    let before = named(context.call(), &restore.id)?;
+    require_revision(&before, restore.revision)?;
+    let versions = context.call().memories().versions(&before.id)?;
+    let mut versions = versions.into_iter();
+    let Some(version) = versions.find(|version| version.revision == restore.version) else {
+        let problem = "is no former text of this memory that is kept";
+        return Err(Error::invalid("version", problem));
+    };
+    let next = memory_path(before.id.as_str());
+    refile(context, "restore", "done-edited", &before, next, |_| {
+        Refile {
+            content: Some(version.content),
+            ..Refile::default()
+        }
     })
 }
 
-/// Whether every session begins with a memory.
+/// A memory, and if every session should start with it.
 #[derive(Deserialize, ToSchema)]
 #[schema(as = Pin)]
 pub(crate) struct PinRequest {
@@ -311,7 +424,7 @@ pub(crate) struct PinRequest {
 }
 
 /// Begins every session with a memory, or no longer.
-#[utoipa::path(post, path = "/memory/{id}/pin", operation_id = "memory_pin", params(("id" = String, Path, description = "The id of the memory, or 8 or more characters of it")), request_body = PinRequest, responses((status = OK, body = Outcome, description = "The result of the change")))]
+#[utoipa::path(post, path = "/memory/{id}/pin", operation_id = "memory_pin", params(("id" = String, Path, description = "The id of the memory, or 8 or more of its characters")), request_body = PinRequest, responses((status = OK, body = Outcome, description = "The result of the change")))]
 pub(crate) fn pin(context: &RequestContext<'_>, pin: PinRequest) -> Result<Change> {
     let before = named(context.call(), &pin.id)?;
     let (delivery, message) = if pin.pinned {
@@ -323,6 +436,31 @@ pub(crate) fn pin(context: &RequestContext<'_>, pin: PinRequest) -> Result<Chang
     refile(context, "pin", message, &before, next, |_| Refile {
         delivery: Some(delivery),
         ..Refile::default()
+    })
+}
+
+/// A memory whose secrets a person wants to see.
+#[derive(Deserialize, ToSchema)]
+#[schema(as = Reveal)]
+pub(crate) struct RevealRequest {
+    /// The path names it.
+    #[schema(ignore)]
+    id: String,
+}
+
+/// Leads to a memory with the secrets that lists hide, and puts that into the audit log.
+#[utoipa::path(post, path = "/memory/{id}/reveal", operation_id = "memory_reveal", params(("id" = String, Path, description = "The id of the memory, or 8 or more of its characters")), request_body = RevealRequest, responses((status = OK, body = Outcome, description = "The result of the change")))]
+pub(crate) fn reveal(context: &RequestContext<'_>, reveal: RevealRequest) -> Result<Change> {
+    // Nothing is removed, but the entry has to be durable before the text is shown.
+    let memory = context.logged(("reveal", "memory:read", Effect::Destroy), None, |call| {
+        named(call, &reveal.id)
+    })?;
+    Ok(Change {
+        message: "done-revealed",
+        changed: 0,
+        refused: Vec::new(),
+        undo: None,
+        next: memory_path(memory.id.as_str()),
     })
 }
 
@@ -367,6 +505,25 @@ pub(crate) fn reverse(change: &Refile, before: &Memory) -> Refile {
 }
 
 impl MemoryView {
+    /// Returns the bars of its use: the place and the height of each day with one.
+    pub(crate) fn sparks(&self) -> Vec<(usize, u64)> {
+        let most = self.used.iter().copied().max().unwrap_or(0).max(1);
+        let days = self.used.iter().enumerate();
+        let days = days.filter(|(_, calls)| **calls > 0);
+        days.map(|(day, calls)| (day * SPARK_WIDTH, (calls * SPARK_HEIGHT).div_ceil(most)))
+            .collect()
+    }
+
+    /// Returns the number of calls of the last 30 days that returned it.
+    pub(crate) fn used_count(&self) -> u64 {
+        self.used.iter().sum()
+    }
+
+    /// Returns the message of who may see it.
+    pub(crate) fn visibility(&self) -> String {
+        format!("may-see-{}", self.memory.visibility)
+    }
+
     /// Returns its title; the first words of a text without one.
     pub(crate) fn title(&self) -> &str {
         &self.memory.title
@@ -381,6 +538,18 @@ impl MemoryView {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_title_that_the_text_begins_with_is_not_said_twice() {
+        let rows = [
+            ("# The kiln\n\nIt is hot.", "The kiln", true),
+            ("The kiln is hot.", "the kiln is", true),
+            ("It is hot.", "The kiln", false),
+        ];
+        for (text, title, expected) in rows {
+            assert_eq!(begins_with(text, title), expected, "{text:?}");
+        }
+    }
 
     #[test]
     fn a_comparison_names_what_changed() {

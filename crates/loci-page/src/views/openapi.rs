@@ -1,14 +1,29 @@
 //! The description of the JSON interface, in OpenAPI.
 
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+use askama::Template;
 use axum::Json;
-use axum::response::{IntoResponse, Response};
-use utoipa::openapi::OpenApi as Document;
+use axum::extract::Request;
+use axum::response::{Html, IntoResponse, Response};
+use http::header::ACCEPT;
+use loci_core::{Error, ErrorCode};
+use serde_json::{Map, Value};
+use utoipa::openapi::content::ContentBuilder;
+use utoipa::openapi::response::ResponseBuilder;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
+use utoipa::openapi::{OpenApi as Document, Ref};
 use utoipa::{Modify, OpenApi};
 
+use crate::failure::{Failure, failure};
+use crate::form::{API, Form};
+use crate::looks::Looks;
+use crate::view::Ui;
+
 use super::{
-    activity, admin, as_agent, explain, map, memory, palace, recalls, review, search, selected,
-    timeline,
+    admin, as_agent, calls, errands, explain, home, insights, map, memories, memory, memory_tool,
+    next_session, palace, people, preview, recalls, review, search, selected, timeline,
 };
 
 #[derive(OpenApi)]
@@ -20,41 +35,89 @@ use super::{
     ),
     servers((url = "/api/v1")),
     security(("token" = [])),
-    modifiers(&Token),
+    modifiers(&Token, &EachOperation),
+    components(schemas(Failure)),
+    tags(
+        (name = "Home", description = "What is new, and who asked for something."),
+        (name = "Search", description = "Memories by a question, and why one is found or not."),
+        (name = "Browse", description = "Places, the memories in them, and what is done with these."),
+        (name = "Facts", description = "What holds, and when it did."),
+        (name = "Review", description = "What a person should decide."),
+        (name = "Activity", description = "The calls of agents, and what they got."),
+        (name = "Settings", description = "Connected apps, backups, import and export."),
+    ),
     paths(
-        activity::view,
+        home::view,
+        home::back_up,
         search::view,
+        search::results::view,
+        search::saved::save,
+        search::saved::remove,
+        search::facets::view,
         as_agent::view,
         explain::view,
         palace::view,
         palace::room,
         map::view,
+        preview::view,
+        memories::list,
+        memories::store,
+        memory_tool::run,
+        memories::add_missing,
         memory::view,
         memory::edit,
+        memory::restore,
         memory::pin,
+        memory::reveal,
         selected::move_to,
         selected::tag,
         selected::share,
         selected::forget,
         selected::unforget,
         selected::delete,
+        selected::export,
         timeline::view,
         timeline::entities::entities,
+        timeline::entities::list,
         timeline::change::add,
         timeline::change::end,
         timeline::change::correct,
         review::view,
+        review::list,
         review::change::keep,
         review::change::redact,
         review::change::trust,
         review::change::accept,
         review::change::dismiss,
         recalls::view,
-        admin::view,
+        insights::view,
+        calls::list,
+        next_session::view,
+        next_session::move_memory,
+        next_session::unpin,
+        next_session::add,
+        crate::events::listen,
+        errands::backups,
+        errands::back_up,
+        errands::connect,
+        errands::disconnect,
+        errands::check,
+        errands::make_token,
+        errands::revoke_token,
+        people::view,
+        people::remove,
+        people::delete,
+        admin::parts::view,
+        admin::parts::data,
+        admin::parts::access,
+        admin::parts::model,
+        admin::parts::all_settings,
+        admin::parts::about,
         admin::run,
         admin::import,
         admin::import_run,
         admin::import_discard,
+        admin::import_undo,
         admin::show_all_users,
         admin::restore,
         admin::export,
@@ -75,9 +138,413 @@ impl Modify for Token {
     }
 }
 
+/// Gives each operation the place of the page that it belongs to, and the errors in which every
+/// request may end, because the generators of clients know only the answers that are declared.
+struct EachOperation;
+
+impl Modify for EachOperation {
+    fn modify(&self, document: &mut Document) {
+        let components = document.components.get_or_insert_default();
+        for code in ErrorCode::ALL {
+            let content = ContentBuilder::new()
+                .schema(Some(Ref::from_schema_name("Error")))
+                .build();
+            let response = ResponseBuilder::new()
+                .description(meaning(code))
+                .content("application/json", content)
+                .build();
+            let responses = &mut components.responses;
+            responses.insert(code.name().to_owned(), response.into());
+        }
+        for (path, item) in &mut document.paths.paths {
+            let operations = [&mut item.get, &mut item.post, &mut item.delete];
+            for operation in operations.into_iter().flatten() {
+                operation.tags = Some(vec![place(path).to_owned()]);
+                let responses = &mut operation.responses.responses;
+                for code in ErrorCode::ALL {
+                    let status = code.http_status().to_string();
+                    responses.insert(status, Ref::from_response_name(code.name()).into());
+                }
+            }
+        }
+    }
+}
+
+/// Returns the meaning of an error for the author of a client.
+fn meaning(code: ErrorCode) -> &'static str {
+    match code {
+        ErrorCode::InvalidArgument => {
+            "A parameter is missing, unknown, or has another type or range."
+        }
+        ErrorCode::NotFound => "There is nothing of this name that you may see.",
+        ErrorCode::Conflict => "It was changed since you read it.",
+        ErrorCode::Unauthorized => "The token is missing, unknown or expired.",
+        ErrorCode::Forbidden => "The token does not permit this.",
+        ErrorCode::TooLarge => "The body is larger than the limit.",
+        ErrorCode::RateLimited => "Too many requests; the header `Retry-After` says when to go on.",
+        ErrorCode::Unavailable | ErrorCode::Corrupt => "The store does not answer now.",
+        ErrorCode::Internal => "A fault of loci; its log has the cause.",
+    }
+}
+
+/// Returns the name of the place of the page that a path belongs to.
+fn place(path: &str) -> &'static str {
+    match path.split('/').nth(1).unwrap_or_default() {
+        "search" | "explain" | "facets" => "Search",
+        "browse" | "memories" | "memory" | "memory-tool" | "selected" => "Browse",
+        "facts" | "entities" => "Facts",
+        "review" | "decisions" => "Review",
+        "activity" | "calls" | "insights" | "next-session" => "Activity",
+        "settings" | "backups" | "hosts" | "people" | "tokens" => "Settings",
+        _ => "Home",
+    }
+}
+
+/// The parameters and fields of requests with an example of each, by name. A name means one
+/// thing at every path, so that the example holds for all.
+const EXAMPLES: &[(&str, &str)] = &[
+    ("add", "glaze, kiln"),
+    ("again", "false"),
+    ("arguments", r#"{"project": "pottery"}"#),
+    ("as_of", "2026-11-28"),
+    ("backup", "2026-11-29T12-00-00Z.tar"),
+    ("batch", "68960efe"),
+    ("before", "1200"),
+    ("budget", "800"),
+    ("by", "day"),
+    ("client", "claude-code"),
+    ("command", "str_replace"),
+    ("confirm", "bob"),
+    ("confirmed", "true"),
+    ("content", "The kiln fires at 1240 degrees."),
+    ("cursor", "X2c1dV9pAAAAAAAAACo"),
+    ("days", "30"),
+    ("dialect", "mememory"),
+    ("direction", "up"),
+    ("dry_run", "true"),
+    ("ended", "2026-11-28"),
+    ("entity", "kiln"),
+    ("examine", "false"),
+    ("file_text", "Prefers celadon glazes.\n"),
+    ("forgotten", "false"),
+    ("from", "2026-11-01"),
+    ("global", "false"),
+    ("host", "codex"),
+    ("id", "01a21af2-5795-756a-b1ad-fd9e373aba38"),
+    ("idempotency_key", "order-4711"),
+    ("insert_line", "0"),
+    ("insert_text", "# Glazes"),
+    ("item", "0123456789abcdef"),
+    ("keep", "01a21af2-5795-756a-b1ad-fd9e373aba38"),
+    ("kind", "contradiction"),
+    ("limit", "20"),
+    ("name", "bob"),
+    ("new_path", "/memories/glazes.md"),
+    ("new_str", "tenmoku"),
+    ("next", "/browse"),
+    ("object", "1240 degrees"),
+    ("offset", "50"),
+    ("old_path", "/memories/glaze.md"),
+    ("old_str", "celadon"),
+    ("on", "true"),
+    ("one", "01a21af2-5795-756a-b1ad-fd9e373aba38"),
+    ("order", "newest"),
+    ("other", "01a21af3-1c02-7b6e-9d3c-0a4f6a2f2c11"),
+    ("path", "/memories/glazes.md"),
+    ("pinned", "true"),
+    ("predicate", "fires at"),
+    ("program", "claude-code"),
+    ("project", "pottery"),
+    ("prompt", "how do we fire the kiln?"),
+    ("q", "how hot is the kiln"),
+    ("remove", "old"),
+    ("revision", "1"),
+    ("right_object", "1260 degrees"),
+    ("right_predicate", "fires at"),
+    ("right_subject", "kiln"),
+    ("room", "kiln"),
+    ("scope", "read write"),
+    ("shared", "false"),
+    ("source", "the manual, page 12"),
+    ("subject", "kiln"),
+    ("system", "claude-mem"),
+    ("tag", "glaze"),
+    ("tags", "glaze kiln"),
+    ("task", "backup"),
+    ("text", "kiln"),
+    ("token", "0a1b2c3d"),
+    ("tool", "recall"),
+    ("type", "fact"),
+    ("until", "2026-11-30"),
+    ("upload", "6f1e0c7b9a5d4e32"),
+    ("via", "mememory"),
+    ("view_range", "1 -1"),
+    ("who", "ann"),
+    ("wing", "pottery"),
+    ("zone", "Europe/Berlin"),
+    ("all_of", "wing=shop&type=fact"),
+    ("filter", "vault"),
+    ("query", "q=kiln&type=fact"),
+    ("sort", "used"),
+    ("typed", "DELETE"),
+    ("version", "3"),
+];
+
+/// The meanings of parameters and fields that have no comment where they are declared, by name.
+const MEANINGS: &[(&str, &str)] = &[
+    (
+        "as_of",
+        "The day or instant to show the facts of afterwards.",
+    ),
+    ("content", "The text."),
+    ("dialect", "The name of the tool set."),
+    ("entity", "The entity to show afterwards."),
+    ("from", "The first day or instant."),
+    ("id", "The id of the record, or the ids."),
+    (
+        "next",
+        "The path of the page to show afterwards; for forms.",
+    ),
+    ("object", "The object of the fact."),
+    (
+        "offset",
+        "The number of records to skip; a list with a cursor skips nothing by mistake.",
+    ),
+    ("one", "The id of one memory of the pair."),
+    ("other", "The id of the other memory of the pair."),
+    ("pinned", "True to start every session with it."),
+    ("predicate", "The relation of the fact."),
+    ("q", "The question."),
+    ("right_object", "The object as it should be."),
+    ("right_predicate", "The relation as it should be."),
+    ("room", "The room."),
+    ("shared", "True to let the others in the space read it."),
+    ("source", "The source of the fact."),
+    ("subject", "The subject of the fact."),
+    ("tag", "A tag."),
+    ("tool", "The name of the tool."),
+    ("type", "The type."),
+    ("until", "The last day or instant."),
+    (
+        "all_of",
+        "The parameters of a list, to take all of it in the place of ids.",
+    ),
+    ("filter", "A text in the names of settings."),
+    ("query", "The parameters of the search."),
+    ("sort", "The order of the list."),
+    ("typed", "The word `DELETE`, which a person typed."),
+    ("version", "The revision of the former text."),
+];
+
+/// Returns the description, with an example of each parameter and each field of a request.
+fn described() -> Value {
+    let mut document = serde_json::to_value(Interface::openapi()).unwrap_or_default();
+    let mut bodies = BTreeSet::new();
+    let paths = document["paths"].as_object_mut().into_iter().flatten();
+    let of_paths = paths.filter_map(|(_, path)| path.as_object_mut());
+    for operation in of_paths.flat_map(Map::values_mut) {
+        if operation["operationId"] == RUN_ANY {
+            operation["deprecated"] = Value::Bool(true);
+        }
+        let content = &operation["requestBody"]["content"]["application/json"];
+        bodies.extend(schema_of(&content["schema"]).map(str::to_owned));
+        let parameters = operation.get_mut("parameters");
+        for parameter in parameters
+            .and_then(Value::as_array_mut)
+            .into_iter()
+            .flatten()
+        {
+            let name = parameter["name"].as_str().unwrap_or_default();
+            let meaning = meaning_of(name);
+            let (example, is_old) = (example(name, &parameter["schema"]), name == "offset");
+            parameter["example"] = example;
+            describe(parameter, meaning);
+            if is_old {
+                parameter["deprecated"] = Value::Bool(true);
+            }
+        }
+    }
+    for body in bodies {
+        let fields = document["components"]["schemas"][body].get_mut("properties");
+        for (name, field) in fields.and_then(Value::as_object_mut).into_iter().flatten() {
+            field["example"] = example(name, field);
+            describe(field, meaning_of(name));
+        }
+    }
+    document
+}
+
+/// Returns the meaning of a name in the table.
+fn meaning_of(name: &str) -> Option<&'static str> {
+    let found = MEANINGS.iter().find(|(known, _)| *known == name);
+    found.map(|(_, meaning)| *meaning)
+}
+
+/// Gives a parameter or a field its description, if it has no comment of its own.
+fn describe(described: &mut Value, meaning: Option<&str>) {
+    if let Some(meaning) = meaning.filter(|_| described.get("description").is_none()) {
+        described["description"] = Value::from(meaning);
+    }
+}
+
+/// Returns the name of the schema that a reference leads to.
+fn schema_of(schema: &Value) -> Option<&str> {
+    schema["$ref"].as_str()?.rsplit('/').next()
+}
+
+/// Returns the example of a parameter in the type of its schema; null if it has none.
+fn example(name: &str, schema: &Value) -> Value {
+    let Some((_, text)) = EXAMPLES.iter().find(|(known, _)| *known == name) else {
+        return Value::Null;
+    };
+    let is = |kind: &str| {
+        let named = &schema["type"];
+        named == kind
+            || named
+                .as_array()
+                .is_some_and(|kinds| kinds.contains(&kind.into()))
+    };
+    if is("array") {
+        let of_numbers = schema["items"]["type"] == "integer";
+        let item = |text: &str| {
+            if of_numbers {
+                serde_json::from_str(text).unwrap_or_default()
+            } else {
+                Value::from(text)
+            }
+        };
+        Value::Array(text.split(' ').map(item).collect())
+    } else if is("integer") || is("boolean") {
+        serde_json::from_str(text).unwrap_or_default()
+    } else {
+        Value::from(*text)
+    }
+}
+
+/// The name of the operation that runs any errand.
+const RUN_ANY: &str = "keep_run";
+
+static DESCRIBED: LazyLock<Value> = LazyLock::new(described);
+
 /// Sends the description.
 pub(crate) async fn send() -> Response {
-    Json(Interface::openapi()).into_response()
+    Json(&*DESCRIBED).into_response()
+}
+
+/// Lists the operations for a person, or sends the description to a program.
+pub(crate) async fn show(request: Request) -> Response {
+    let accepted = request.headers().get(ACCEPT);
+    let is_person = accepted
+        .and_then(|accepted| accepted.to_str().ok())
+        .is_some_and(|accepted| accepted.contains("text/html"));
+    if !is_person {
+        return send().await;
+    }
+    let ui = Ui::of_stranger(Looks::of(request.headers()));
+    let page = Operations {
+        ui: &ui,
+        groups: groups(&DESCRIBED),
+    };
+    match page.render() {
+        Ok(html) => Html(html).into_response(),
+        Err(error) => {
+            let error = Error::internal(format!("the operations cannot be shown: {error}"));
+            failure(&error, Form::Html, Looks::of(request.headers()))
+        }
+    }
+}
+
+/// The list of operations for people.
+#[derive(Template)]
+#[template(path = "operations.html")]
+struct Operations<'a> {
+    ui: &'a Ui,
+    groups: Vec<Group>,
+}
+
+/// The operations of a place of the page.
+struct Group {
+    name: String,
+    description: String,
+    operations: Vec<Operation>,
+}
+
+/// An operation.
+struct Operation {
+    method: String,
+    path: String,
+    summary: String,
+    is_deprecated: bool,
+    parameters: Vec<Parameter>,
+}
+
+/// A parameter, or a field of the body.
+struct Parameter {
+    name: String,
+    is_required: bool,
+    description: String,
+    example: String,
+}
+
+fn groups(document: &Value) -> Vec<Group> {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let mut groups: Vec<Group> = document["tags"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|tag| Group {
+            name: text(&tag["name"]),
+            description: text(&tag["description"]),
+            operations: Vec::new(),
+        })
+        .collect();
+    for (path, operations) in document["paths"].as_object().into_iter().flatten() {
+        for (method, operation) in operations.as_object().into_iter().flatten() {
+            let place = groups
+                .iter_mut()
+                .find(|group| operation["tags"][0] == *group.name);
+            let Some(group) = place else { continue };
+            group.operations.push(Operation {
+                method: method.to_uppercase(),
+                path: format!("{API}{path}"),
+                summary: text(&operation["summary"]),
+                is_deprecated: operation["deprecated"] == true,
+                parameters: parameters(document, operation),
+            });
+        }
+    }
+    groups.retain(|group| !group.operations.is_empty());
+    groups
+}
+
+fn parameters(document: &Value, operation: &Value) -> Vec<Parameter> {
+    let shown = |name: &str, is_required: bool, value: &Value| Parameter {
+        name: name.to_owned(),
+        is_required,
+        description: value["description"].as_str().unwrap_or_default().to_owned(),
+        example: match &value["example"] {
+            Value::String(text) => text.clone(),
+            Value::Null => String::new(),
+            other => other.to_string(),
+        },
+    };
+    let of_path = operation["parameters"].as_array().into_iter().flatten();
+    let mut parameters: Vec<Parameter> = of_path
+        .map(|value| {
+            let name = value["name"].as_str().unwrap_or_default();
+            shown(name, value["required"] == true, value)
+        })
+        .collect();
+    let content = &operation["requestBody"]["content"]["application/json"];
+    if let Some(schema) = schema_of(&content["schema"]) {
+        let schema = &document["components"]["schemas"][schema];
+        let required = schema["required"].as_array();
+        for (name, value) in schema["properties"].as_object().into_iter().flatten() {
+            let is_required = required.is_some_and(|names| names.contains(&name.as_str().into()));
+            parameters.push(shown(name, is_required, value));
+        }
+    }
+    parameters
 }
 
 #[cfg(test)]
@@ -91,9 +558,68 @@ mod tests {
         let source = include_str!("../views.rs");
         for rest in source.split(".route(\"").skip(1) {
             let path = rest.split('"').next().unwrap_or_default();
-            // The first view has another path, and only a session can take something back.
-            let is_left_out = ["/", "/undo", "/openapi.json"].contains(&path);
+            // The first view has a name, too; only a session can take something back
+            // and knows what it changed.
+            let is_left_out = ["/", "/undo", "/history", "/openapi.json"].contains(&path);
             assert!(is_left_out || described.contains_key(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn every_operation_declares_every_error_and_a_place() {
+        let document = serde_json::to_value(Interface::openapi()).unwrap();
+        let schemas = &document["components"]["schemas"];
+        assert_eq!(schemas["Error"]["required"], serde_json::json!(["error"]));
+        let places: Vec<_> = document["tags"].as_array().unwrap().iter().collect();
+        for (path, operations) in document["paths"].as_object().unwrap() {
+            for operation in operations.as_object().unwrap().values() {
+                let tag = &operation["tags"][0];
+                assert!(places.iter().any(|place| place["name"] == *tag), "{path}");
+                for code in ErrorCode::ALL {
+                    let declared = &operation["responses"][code.http_status().to_string()];
+                    let expected = format!("#/components/responses/{}", code.name());
+                    assert_eq!(declared["$ref"], expected, "{path}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_parameter_and_field_of_a_request_has_a_description_and_an_example() {
+        let mut lacking = Vec::new();
+        for group in groups(&DESCRIBED) {
+            for operation in group.operations {
+                for parameter in &operation.parameters {
+                    if parameter.description.is_empty() || parameter.example.is_empty() {
+                        let Operation { method, path, .. } = &operation;
+                        lacking.push(format!("{method} {path}: {}", parameter.name));
+                    }
+                }
+            }
+        }
+        assert_eq!(lacking, [""; 0], "write a comment, and a row in `EXAMPLES`");
+    }
+
+    #[test]
+    fn what_lists_in_parts_takes_and_gives_the_same() {
+        let document = &*DESCRIBED;
+        for (path, operations) in document["paths"].as_object().unwrap() {
+            let parameters = operations["get"]["parameters"].as_array();
+            let names: Vec<&str> = parameters
+                .into_iter()
+                .flatten()
+                .filter_map(|parameter| parameter["name"].as_str())
+                .collect();
+            if !names.contains(&"cursor") {
+                continue;
+            }
+            assert!(names.contains(&"limit"), "{path}");
+            let answer = &operations["get"]["responses"]["200"]["content"]["application/json"];
+            let schema = schema_of(&answer["schema"]).unwrap();
+            let fields = document["components"]["schemas"][schema]["properties"].as_object();
+            for field in ["items", "next_cursor"] {
+                assert!(fields.unwrap().contains_key(field), "{path}: {field}");
+            }
         }
     }
 

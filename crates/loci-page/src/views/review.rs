@@ -1,29 +1,35 @@
 //! The view *Review*: what people should decide.
 //!
-//! Each group of items is computed from a part of the memories, the last filed ones first, and says
-//! how many were looked at; a link leads on to those before them. Nothing happens by itself. An item
+//! A step in the background looks through new and changed memories and keeps what is open in a table
+//! of the store, so that counts and lists are of the whole store. Nothing happens by itself. An item
 //! that was dismissed does not come back.
 
 pub(super) mod change;
 mod dismissed;
 mod items;
 
-use std::collections::HashSet;
+use std::time::{Duration, Instant};
 
 use loci_core::Result;
+use loci_engine::{Certainty, ItemKind};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::card::Card;
 use super::memory::DiffLine;
-use crate::form::Form;
+use crate::card::Card;
+use crate::paging;
 use crate::request::RequestContext;
+use crate::utc_timestamp::UtcTimestamp;
 use crate::view::{Tab, view};
+use crate::words::Piece;
 
 pub(crate) use change::{accept, dismiss, keep, redact, trust};
 
 /// The items of a group that are shown at a time.
 const SHOWN: usize = 20;
+/// The time for which a look at the view examines what changed, because what a person just decided,
+/// or took back, shows at once.
+const EXAMINED_FOR: Duration = Duration::from_millis(20);
 
 /// A kind of items.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
@@ -48,16 +54,30 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
+    /// Every kind, the most pressing one first.
     pub(crate) const ALL: [Kind; 8] = [
-        Kind::Contradiction,
-        Kind::Duplicate,
         Kind::Secret,
         Kind::Order,
-        Kind::Stale,
         Kind::Arrived,
+        Kind::Contradiction,
+        Kind::Stale,
+        Kind::Duplicate,
         Kind::Directive,
         Kind::Note,
     ];
+
+    /// Returns the kind of items that the engine finds.
+    fn of(kind: ItemKind) -> Self {
+        match kind {
+            ItemKind::Secret => Kind::Secret,
+            ItemKind::Order => Kind::Order,
+            ItemKind::Arrived => Kind::Arrived,
+            ItemKind::Contradiction => Kind::Contradiction,
+            ItemKind::Stale => Kind::Stale,
+            ItemKind::Duplicate => Kind::Duplicate,
+            ItemKind::Directive => Kind::Directive,
+        }
+    }
 
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -103,41 +123,9 @@ pub(crate) struct ReviewQuery {
     /// The kinds of items; all if it is left out.
     #[serde(default)]
     kind: Vec<Kind>,
-    /// The memories to skip, of those filed last, if one kind is asked for.
+    /// The items to skip, if one kind is asked for.
     #[serde(default)]
     offset: usize,
-}
-
-/// Kinds that are found together, since they need the same memories.
-pub(crate) struct Part {
-    pub(crate) kinds: &'static [Kind],
-}
-
-/// All kinds, in the order of [`Kind::ALL`].
-const PARTS: [Part; 4] = [
-    Part {
-        kinds: &[Kind::Contradiction, Kind::Duplicate],
-    },
-    Part {
-        kinds: &[Kind::Secret, Kind::Order, Kind::Stale],
-    },
-    Part {
-        kinds: &[Kind::Arrived, Kind::Directive],
-    },
-    Part {
-        kinds: &[Kind::Note],
-    },
-];
-
-impl Part {
-    /// Returns the path of the items of all its kinds.
-    pub(crate) fn path(&self) -> String {
-        let kinds = self
-            .kinds
-            .iter()
-            .map(|kind| format!("kind={}", kind.name()));
-        format!("/review?{}", kinds.collect::<Vec<_>>().join("&"))
-    }
 }
 
 /// The items that people should decide.
@@ -146,12 +134,21 @@ pub(crate) struct Review {
     /// The kinds of items that were asked for; none is all.
     pub(crate) asked: Vec<Kind>,
     pub(crate) groups: Vec<Group>,
-    /// The parts that the page loads by itself, since finding their items takes a while.
-    #[serde(skip)]
-    pub(crate) parts: &'static [Part],
-    /// All kinds.
-    #[serde(skip)]
-    pub(crate) kinds: [Kind; 8],
+    /// The number of open items of each kind that the visitor may see.
+    pub(crate) counts: Vec<KindCount>,
+    /// The number of open items of all kinds together, in the whole store.
+    pub(crate) total: usize,
+    /// True if every memory was examined as it is now; otherwise there may be more.
+    pub(crate) is_complete: bool,
+    /// The time of this look.
+    pub(crate) looked_at: UtcTimestamp,
+}
+
+/// The number of open items of a kind.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct KindCount {
+    pub(crate) kind: Kind,
+    pub(crate) count: usize,
 }
 
 /// The items of a kind.
@@ -159,11 +156,11 @@ pub(crate) struct Review {
 pub(crate) struct Group {
     pub(crate) kind: Kind,
     pub(crate) items: Vec<Item>,
-    /// The memories, or the problems of files, that were skipped.
+    /// The number of skipped items.
     pub(crate) offset: usize,
-    /// Those that were looked at after these.
-    pub(crate) looked_at: usize,
-    /// Those to skip to look at further ones; `None` if there are none.
+    /// The number of open items in the whole store.
+    pub(crate) total: usize,
+    /// The number of items to skip to see further ones; `None` on the last page.
     pub(crate) next_offset: Option<usize>,
     /// Why the group may lack items, in a sentence.
     pub(crate) degraded: Option<String>,
@@ -181,8 +178,13 @@ pub(crate) struct Item {
     pub(crate) other: Option<Card>,
     /// The lines of the older and the newer memory of a pair, unless they are long.
     pub(crate) diff: Vec<DiffLine>,
-    /// The cosine similarity of a pair, in percent.
+    /// The texts of the older and the newer memory of a pair, with the words that differ.
+    #[serde(skip)]
+    pub(crate) words: [Vec<Piece>; 2],
+    /// The cosine similarity of a near duplicate, in percent.
     pub(crate) percent: Option<u64>,
+    /// Of a contradiction: `sure`, `likely` or `maybe`.
+    pub(crate) certainty: Option<&'static str>,
     /// The kinds of secrets and their counts, the sentence of an order, or the path of a file.
     pub(crate) detail: Option<String>,
     /// The state of a file: `missing`, `ignored`, `changed`, or the kind of a problem.
@@ -202,16 +204,6 @@ pub(crate) struct Item {
 
 view!(Review, Tab::Review, "review.html");
 
-/// Items with their places among what was looked at, in order.
-struct ReviewCandidates {
-    kind: Kind,
-    items: Vec<(usize, Item)>,
-    looked_at: usize,
-    /// True if there is more to look at.
-    is_cut: bool,
-    degraded: Option<String>,
-}
-
 /// Returns the path of the items of a kind.
 fn kind_path(kind: Kind, offset: usize) -> String {
     match offset {
@@ -223,48 +215,107 @@ fn kind_path(kind: Kind, offset: usize) -> String {
 /// Returns what people should decide.
 #[utoipa::path(get, path = "/review", operation_id = "review", params(ReviewQuery), responses((status = OK, body = Review, description = "The content of the view")))]
 pub(crate) fn view(context: &RequestContext<'_>, query: ReviewQuery) -> Result<Review> {
-    let mut review = Review {
-        asked: query.kind,
-        groups: Vec::new(),
-        kinds: Kind::ALL,
-        parts: &[],
-    };
-    if review.asked.is_empty() && context.form == Form::Html {
-        review.parts = &PARTS;
-        return Ok(review);
-    }
+    let is_complete = catch_up(context);
     let dismissed = dismissed::read(context.call())?;
-    let offset = match review.asked.as_slice() {
+    let open = items::open(context, &dismissed)?;
+    let offset = match query.kind.as_slice() {
         [_] => query.offset,
         _ => 0,
     };
-    let is_asked = |kind| review.asked.is_empty() || review.asked.contains(&kind);
-    review.groups = items::find(context, offset, is_asked)?
-        .into_iter()
-        .map(|found| group(found, offset, &dismissed))
-        .collect();
-    Ok(review)
+    let counts = open.iter().map(|open| KindCount {
+        kind: open.kind,
+        count: open.count(),
+    });
+    let counts: Vec<KindCount> = counts.collect();
+    let total = counts.iter().map(|counted| counted.count).sum();
+    context.page.keep_open_count(context.caller(), total);
+    let is_asked = |kind| query.kind.is_empty() || query.kind.contains(&kind);
+    let asked = open.iter().filter(|open| is_asked(open.kind));
+    let groups = asked.map(|open| items::group(context, open, offset));
+    Ok(Review {
+        groups: groups.collect::<Result<_>>()?,
+        asked: query.kind,
+        counts,
+        total,
+        is_complete,
+        looked_at: UtcTimestamp(context.engine().now()),
+    })
 }
 
-/// Returns the first items that were not dismissed, and where to go on.
-fn group(found: ReviewCandidates, offset: usize, dismissed: &HashSet<String>) -> Group {
-    let mut open: Vec<_> = found
-        .items
-        .into_iter()
-        .filter(|(_, item)| !dismissed.contains(&item.key))
-        .collect();
-    // The place of the first item that is not shown is where the next part starts.
-    let rest = open.get(SHOWN).map(|(index, _)| (*index).max(1));
-    open.truncate(SHOWN);
-    let looked_at = rest.unwrap_or(found.looked_at);
-    let next = offset.saturating_add(looked_at);
-    Group {
-        kind: found.kind,
-        items: open.into_iter().map(|(_, item)| item).collect(),
-        offset,
-        looked_at,
-        next_offset: (rest.is_some() || found.is_cut).then_some(next),
-        degraded: found.degraded,
+/// The name of the list in its cursors.
+const LIST: &str = "decisions";
+
+/// The kind of decisions, and the part of the list.
+#[derive(Clone, Deserialize, Serialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct DecisionsQuery {
+    /// The kind.
+    #[param(inline)]
+    kind: Kind,
+    /// The number of decisions of this part, 1 to 100; 50 if it is left out.
+    limit: Option<usize>,
+    /// The `next_cursor` of the part before; the first part if it is left out.
+    cursor: Option<String>,
+}
+
+/// A part of what people should decide of a kind, the most certain first.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct DecisionPage {
+    /// The decisions.
+    items: Vec<Item>,
+    /// The cursor of the next part; null after the last one.
+    next_cursor: Option<String>,
+    /// The number of all of this kind, in the first part.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    total: Option<usize>,
+}
+
+/// Lists what people should decide of a kind, the most certain first.
+#[utoipa::path(get, path = "/decisions", operation_id = "decisions", params(DecisionsQuery), responses((status = OK, body = DecisionPage, description = "A part of the list")))]
+pub(crate) fn list(context: &RequestContext<'_>, query: DecisionsQuery) -> Result<DecisionPage> {
+    let limit = paging::limit(query.limit)?;
+    let behind = paging::place_behind(LIST, &query.kind, query.cursor.as_deref())?;
+    catch_up(context);
+    let dismissed = dismissed::read(context.call())?;
+    let open = items::open(context, &dismissed)?;
+    let asked = open.iter().find(|open| open.kind == query.kind);
+    let (items, last) = match asked {
+        Some(open) => items::part(context, open, behind.as_deref(), limit)?,
+        None => (Vec::new(), None),
+    };
+    Ok(DecisionPage {
+        items,
+        next_cursor: last.map(|last| paging::cursor_behind(LIST, &query.kind, &last)),
+        total: behind
+            .is_none()
+            .then(|| asked.map_or(0, items::OpenKind::count)),
+    })
+}
+
+/// Counts what is open in the whole store, as far as the visitor may see it.
+///
+/// # Errors
+/// `unavailable` if the store cannot be read.
+pub(crate) fn count(context: &RequestContext<'_>) -> Result<usize> {
+    let dismissed = dismissed::read(context.call())?;
+    let open = items::open(context, &dismissed)?;
+    Ok(open.iter().map(items::OpenKind::count).sum())
+}
+
+/// Examines what changed since the last step of the background, for a moment; returns true if nothing
+/// is left. What cannot be examined waits for the next step.
+fn catch_up(context: &RequestContext<'_>) -> bool {
+    let begun = Instant::now();
+    loop {
+        match context.engine().examine() {
+            Ok(0) => return true,
+            Ok(_) if begun.elapsed() < EXAMINED_FOR => {}
+            Ok(_) => return false,
+            Err(error) => {
+                tracing::debug!(%error, "the view shows what was found before");
+                return false;
+            }
+        }
     }
 }
 
@@ -273,9 +324,26 @@ impl Review {
     pub(crate) fn is_of(&self, kind: &str) -> bool {
         matches!(self.asked.as_slice(), [own] if own.name() == kind)
     }
+
+    /// Returns true for the item that is open at first: the most pressing one.
+    pub(crate) fn is_first(&self, item: &Item) -> bool {
+        let of_group = |group: &Group| group.clear().first().map(|first| first.key.clone());
+        let first = self.groups.iter().find_map(of_group);
+        first.is_some_and(|first| first == item.key)
+    }
 }
 
 impl Group {
+    /// Returns the items with more than little evidence.
+    pub(crate) fn clear(&self) -> Vec<&Item> {
+        self.items.iter().filter(|item| !item.is_folded()).collect()
+    }
+
+    /// Returns the items with little evidence.
+    pub(crate) fn folded(&self) -> Vec<&Item> {
+        self.items.iter().filter(|item| item.is_folded()).collect()
+    }
+
     pub(crate) fn is_arrived(&self) -> bool {
         self.kind == Kind::Arrived
     }
@@ -298,7 +366,12 @@ impl Group {
         kind_path(self.kind, self.offset)
     }
 
-    /// Returns the path of what was filed before.
+    /// Returns how many items come after these.
+    pub(crate) fn left(&self) -> usize {
+        self.total - self.next_offset.unwrap_or(self.total).min(self.total)
+    }
+
+    /// Returns the path of further items.
     pub(crate) fn next(&self) -> Option<String> {
         Some(kind_path(self.kind, self.next_offset?))
     }
@@ -310,66 +383,20 @@ impl Item {
         Some(format!("file-{}", self.state?.replace('_', "-")))
     }
 
-    pub(crate) fn is_pair(&self) -> bool {
-        self.other.is_some()
+    /// Returns true if it is folded, because the evidence is small.
+    pub(crate) fn is_folded(&self) -> bool {
+        self.certainty == Some(Certainty::Maybe.name())
+    }
+
+    /// Returns the message of how certain it is.
+    pub(crate) fn certainty_label(&self) -> Option<String> {
+        Some(format!("certainty-{}", self.certainty?))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::ops::Range;
-
     use super::*;
-
-    fn found(indexes: &[usize], is_cut: bool) -> ReviewCandidates {
-        let item = |index: &usize| {
-            let item = items::item(Kind::Secret, &[&index.to_string()]);
-            (*index, item)
-        };
-        ReviewCandidates {
-            kind: Kind::Secret,
-            items: indexes.iter().map(item).collect(),
-            looked_at: 200,
-            is_cut,
-            degraded: None,
-        }
-    }
-
-    /// Returns the items that are shown, what was looked at, and where to go on.
-    fn shown(indexes: Range<usize>, is_cut: bool, dismissed: usize) -> [usize; 3] {
-        let indexes: Vec<_> = indexes.collect();
-        let all = found(&indexes, is_cut);
-        let keys = all.items.iter().take(dismissed);
-        let dismissed = keys.map(|(_, item)| item.key.clone()).collect();
-        let group = group(all, 7, &dismissed);
-        [
-            group.items.len(),
-            group.looked_at,
-            group.next_offset.unwrap_or_default(),
-        ]
-    }
-
-    #[test]
-    fn a_group_says_what_it_looked_at_and_where_to_go_on() {
-        assert_eq!(shown(0..0, false, 0), [0, 200, 0]);
-        assert_eq!(shown(0..0, true, 0), [0, 200, 207]);
-        assert_eq!(shown(0..20, false, 0), [20, 200, 0]);
-        assert_eq!(shown(10..50, false, 0), [20, 30, 37]);
-        assert_eq!(shown(10..50, true, 25), [15, 200, 207]);
-    }
-
-    #[test]
-    fn the_parts_have_every_kind_once() {
-        let kinds: Vec<Kind> = PARTS.iter().flat_map(|part| part.kinds).copied().collect();
-        assert_eq!(kinds, Kind::ALL);
-        assert_eq!(PARTS[0].path(), "/review?kind=contradiction&kind=duplicate");
-    }
-
-    #[test]
-    fn going_on_comes_to_an_end() {
-        let many = group(found(&[0; 30], false), 7, &HashSet::new());
-        assert_eq!(many.next_offset, Some(8));
-    }
 
     /// The names of these messages are put together.
     #[test]
@@ -383,7 +410,8 @@ mod tests {
         let names = states
             .map(|state| format!("file-{}", state.replace('_', "-")))
             .chain(kinds.map(|kind| format!("review-{kind}")))
-            .chain(kinds.map(|kind| format!("review-{kind}-how")));
+            .chain(kinds.map(|kind| format!("review-{kind}-how")))
+            .chain(["sure", "likely", "maybe"].map(|name| format!("certainty-{name}")));
         for name in names {
             assert!(english.contains(&format!("\n{name} = ")), "{name}");
         }

@@ -1,83 +1,92 @@
 //! The view *Search*: memories by a question and by filters, and why each stands where it does.
 
+pub(crate) mod facets;
+pub(crate) mod filters;
+mod match_strength;
+pub(crate) mod results;
+pub(crate) mod saved;
+
 use std::collections::{BTreeSet, HashSet};
 
 use loci_core::limits::{LIST_RESULTS_MAX, RECALL_RESULTS_MAX};
-use loci_core::{AuditQuery, OwnerFilter, RecordVerb, Result};
-use loci_engine::{Browse, Effect, Facets, Hit, Recall};
-use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
+use loci_core::{AuditQuery, Memory, RecordVerb, Result};
+use loci_engine::{Browse, Effect, Hit, Recall, RecallResults, is_weak};
+use serde::Serialize;
+use utoipa::ToSchema;
 
-use super::activity::numbered;
-use super::card::{CHARACTERS_READ, Card, collections_of};
+use super::calls::numbered;
+use crate::card::Card;
+use crate::encoding::encoded;
+use crate::excerpt::{Marker, Piece};
+use crate::form::Form;
+use crate::projects::projects_of;
 use crate::request::RequestContext;
-use crate::utc_timestamp::UtcTimestamp;
 use crate::view::{Tab, view};
+use facets::FacetsView;
+use filters::{Chip, KEPT, SearchQuery};
+pub(crate) use match_strength::MatchStrength;
+use saved::{Question, SavedSearch};
 
 /// The results of one page.
 const LIMIT: usize = 20;
 /// The last calls of a program whose memories are looked for.
 const CALLS_MAX: usize = 5_000;
-
-/// A question with its filters.
-#[derive(Deserialize, Default, Clone, IntoParams)]
-#[into_params(parameter_in = Query)]
-pub(crate) struct SearchQuery {
-    /// The question; without one, the last memories that the filters admit.
-    #[serde(default)]
-    q: String,
-    /// The wing, project or scope; empty is global.
-    wing: Option<String>,
-    room: Option<String>,
-    #[serde(rename = "type")]
-    kind: Option<String>,
-    tag: Option<String>,
-    /// The user who filed it.
-    who: Option<String>,
-    /// The dialect that it came in through.
-    via: Option<String>,
-    /// The program that filed it, by the name that it gives itself: of its last calls in the audit
-    /// log.
-    program: Option<String>,
-    /// The first day or instant on which it was filed.
-    from: Option<String>,
-    /// The last one.
-    until: Option<String>,
-}
+/// The characters of a result's passage.
+const PASSAGE_CHARACTERS: usize = 260;
+/// The tokens of each result that are read, in which its passage is looked for.
+const TOKENS_OF_EACH: usize = 300;
 
 /// The results of a search.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Found)]
 pub(crate) struct SearchResults {
     pub(crate) q: String,
-    pub(crate) wing: String,
-    pub(crate) room: String,
-    #[serde(rename = "type")]
-    pub(crate) kind: String,
-    pub(crate) tag: String,
-    pub(crate) who: String,
-    pub(crate) via: String,
-    pub(crate) program: String,
-    pub(crate) from: String,
-    pub(crate) until: String,
+    /// The filters that are set, each with the path of the same search without it.
+    pub(crate) filters: Vec<Chip>,
     pub(crate) hits: Vec<SearchHit>,
+    /// The number of results, which a search ranks at most; the first 100 can be reached.
+    pub(crate) total: u64,
+    pub(crate) offset: usize,
     /// Why the search may be incomplete.
     pub(crate) degraded: Option<String>,
+    /// The texts that the model has not read yet, if the search may be incomplete for that.
+    pub(crate) waiting: u64,
+    /// About how many minutes that takes; `None` if nothing waits, or nothing was read yet.
+    pub(crate) minutes_left: Option<u64>,
+    /// The probability, 0 to 1, that a memory answers the question; `None` if it is not known.
+    pub(crate) strength: Option<f64>,
+    /// True if it is so unlikely that the results are only loosely related to the question.
+    pub(crate) is_weak: bool,
     /// Where the filter by a program ends; `None` without one.
     pub(crate) bound: Option<ProgramBound>,
     /// The programs that called last.
     pub(crate) programs: Vec<String>,
-    /// The wings that a filter can name.
+    /// The projects that memories can be moved to.
     pub(crate) wings: Vec<String>,
+    /// The values that can be filtered by, as the page shows them beside the results; `GET /facets`
+    /// has them for programs.
+    #[serde(skip)]
+    pub(crate) facets: Option<FacetsView>,
+    /// The searches that the visitor keeps.
+    #[serde(skip)]
+    pub(crate) saved: Vec<SavedSearch>,
+    /// The last questions of the visitor, and of agents.
+    #[serde(skip)]
+    pub(crate) questions: [Vec<Question>; 2],
+    #[serde(skip)]
+    pub(crate) query: SearchQuery,
+    /// The number of results that can be reached.
+    #[serde(skip)]
+    reachable: usize,
 }
 
-/// How far the filter by a program looks: the audit log names the memories that a call stored, and
+/// The reach of the filter by a program: the audit log names the memories that a call stored, and
 /// a memory does not name the program.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct ProgramBound {
     /// The last calls of the program that were looked at.
     pub(crate) calls: usize,
-    /// The memories of them that were found among the last ones, or the best ones for a question.
+    /// The memories among them that were found among the last ones, or the best ones for a question.
     pub(crate) memories: usize,
     /// True if calls or memories before these were left out.
     pub(crate) is_cut: bool,
@@ -88,140 +97,154 @@ pub(crate) struct ProgramBound {
 #[schema(as = FoundHit)]
 pub(crate) struct SearchHit {
     pub(crate) memory: Card,
+    /// The part of its text that the question is about, with the words of the question marked.
+    pub(crate) passage: Vec<Piece>,
     /// Why it stands where it does; `None` in a list without a question.
-    pub(crate) why: Option<Explanation>,
+    pub(crate) why: Option<MatchStrength>,
 }
 
-/// Why a result stands where it does.
-#[derive(Serialize, ToSchema)]
-#[schema(as = Why)]
-pub(crate) struct Explanation {
-    /// The fused relevance, 0 to 1.
-    pub(crate) relevance: f64,
-    /// The rank by words, from 1.
-    pub(crate) rank_by_words: Option<usize>,
-    /// The rank by meaning, from 1.
-    pub(crate) rank_by_meaning: Option<usize>,
-    /// The share of the question that its words cover, 0 to 1.
-    pub(crate) coverage: f64,
-    /// The cosine similarity of its nearest passage.
-    pub(crate) cosine: Option<f32>,
-    /// The contribution of its neighbours and its thread.
-    pub(crate) context: f64,
-    /// The identifiers of the question that it has.
-    pub(crate) identifiers: usize,
-    /// The bonus for a speaker or a time that the question names.
-    pub(crate) asked_for: f64,
-    /// How many memories have the same text.
-    pub(crate) times_said: usize,
-}
-
-impl Explanation {
-    fn of(hit: &Hit) -> Self {
-        let signals = &hit.signals;
-        Explanation {
-            relevance: signals.relevance,
-            rank_by_words: signals.rank_by_words,
-            rank_by_meaning: signals.rank_by_meaning,
-            coverage: signals.coverage,
-            cosine: signals.cosine,
-            context: signals.context,
-            identifiers: signals.identifiers,
-            asked_for: signals.asked_for,
-            times_said: hit.times_said(),
-        }
-    }
-
-    /// Returns the relevance as a percentage.
-    pub(crate) fn percent_of_relevance(&self) -> String {
-        percent(self.relevance)
-    }
-
-    /// Returns the coverage as a percentage.
-    pub(crate) fn percent_of_coverage(&self) -> String {
-        percent(self.coverage)
-    }
-
-    /// Returns the cosine, if there is one.
-    pub(crate) fn nearness(&self) -> Option<String> {
-        self.cosine.map(|cosine| format!("{cosine:.2}"))
-    }
-}
-
-fn percent(share: f64) -> String {
-    format!("{:.0} %", share * 100.0)
-}
-
-view!(SearchResults, Tab::Search, "search.html", ["wing"]);
+view!(SearchResults, Tab::Search, "search.html", KEPT);
 
 /// Finds memories by a question and by filters.
 #[utoipa::path(get, path = "/search", operation_id = "search", params(SearchQuery), responses((status = OK, body = SearchResults, description = "The content of the view")))]
 pub(crate) fn view(context: &RequestContext<'_>, query: SearchQuery) -> Result<SearchResults> {
-    let call = context.call();
-    // The form sends `*` for all wings.
-    let wing = query.wing.clone().filter(|wing| wing != "*");
-    let facets = Facets {
-        owner: match &query.who {
-            Some(who) => OwnerFilter::Only(who.clone()),
-            None => OwnerFilter::Any,
-        },
-        origin: query.via.clone(),
-        created_from: parse_time("from", query.from.as_deref(), false)?,
-        created_until: parse_time("until", query.until.as_deref(), true)?,
-        ..Facets::default()
+    let facets = match context.form {
+        Form::Html => Some(facets::view(context, query.clone())?),
+        Form::Json => None,
     };
-    let (collections, sections, kinds, tags) = (
-        collections_of(wing.as_deref()),
-        query.room.iter().cloned().collect(),
-        query.kind.iter().cloned().collect(),
-        query.tag.iter().cloned().collect(),
-    );
+    let clients = context.page.installation().clients();
+    let programs: BTreeSet<String> = clients.into_iter().filter_map(|seen| seen.client).collect();
+    let is_empty = query.parameters().is_empty();
+    let admitted = facets.as_ref().map(|facets| facets.memories);
+    let mut found = find(context, query, Logged::Yes, admitted)?;
+    if is_empty && context.form == Form::Html {
+        found.questions = saved::questions(context)?;
+    }
+    Ok(SearchResults {
+        facets,
+        programs: programs.into_iter().collect(),
+        wings: projects_of(context.call().listings().collections()?),
+        saved: saved::all(&context.call().settings())?,
+        ..found
+    })
+}
+
+/// Tells whether the audit log has the question: not while a person types it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Logged {
+    Yes,
+    No,
+}
+
+/// Returns the results of one page; `admitted` is the number of memories that the filters admit, if it is
+/// known.
+fn find(
+    context: &RequestContext<'_>,
+    query: SearchQuery,
+    logged: Logged,
+    admitted: Option<u64>,
+) -> Result<SearchResults> {
     let filed = match &query.program {
         Some(program) => Some(memories_of_program(context, program)?),
         None => None,
     };
-    let is_question = !query.q.trim().is_empty();
-    let limit = match (&filed, is_question) {
-        (None, _) => LIMIT,
-        (Some(_), true) => RECALL_RESULTS_MAX,
-        (Some(_), false) => LIST_RESULTS_MAX,
-    };
-    let browse = Browse {
-        collections,
-        sections,
-        kinds,
-        tags,
-        facets,
-        limit,
-        characters_max: Some(CHARACTERS_READ),
-        ..Browse::default()
-    };
-    let (mut hits, degraded) = if is_question {
-        search(context, &query.q, browse)?
+    let reach = reach_of(&query);
+    let is_ranked = query.is_question() || filed.is_some();
+    let offset = if is_ranked {
+        query.offset.min(reach)
     } else {
-        (list(context, &browse)?, None)
+        query.offset
     };
-    let bound = filed.map(|filed| filed.narrow(&mut hits, limit));
-    hits.truncate(LIMIT);
-    let clients = context.page.installation().clients();
-    let programs: BTreeSet<String> = clients.into_iter().filter_map(|seen| seen.client).collect();
+    // One more tells whether there is another page.
+    let limit = match &filed {
+        Some(_) => reach,
+        None if query.is_question() => (offset + LIMIT + 1).min(reach),
+        None => LIMIT + 1,
+    };
+    let browse = query.browse(limit)?;
+    let (mut found, skipped) = if query.is_question() {
+        (search(context, &query.q, browse, logged)?, 0)
+    } else {
+        let offset = if filed.is_some() { 0 } else { offset };
+        let browse = Browse { offset, ..browse };
+        (list(context, &browse)?, offset)
+    };
+    let bound = filed.map(|filed| filed.narrow(&mut found.hits, limit));
+    let reachable = skipped + found.hits.len();
+    let hits: Vec<Ranked> = found
+        .hits
+        .drain(..)
+        .skip(offset - skipped)
+        .take(LIMIT)
+        .collect();
+    let hits = shown(context, &query.q, hits);
+    let is_all = bound.is_some() || reachable <= offset + LIMIT;
+    let total = match admitted {
+        _ if is_all => reachable as u64,
+        Some(admitted) => admitted,
+        None => facets::count(context, &query)?.memories,
+    };
+    let waiting = match &found.degraded {
+        Some(_) => context.engine().models().pending_embeddings()?,
+        None => 0,
+    };
     Ok(SearchResults {
+        minutes_left: minutes_left(context, waiting),
+        waiting,
+        is_weak: !hits.is_empty() && is_weak(found.strength),
+        strength: found.strength.map(match_strength::hundredths),
         hits,
-        degraded,
+        total,
+        offset,
+        degraded: found.degraded,
         bound,
-        programs: programs.into_iter().collect(),
-        wings: call.listings().collections()?,
-        q: query.q,
-        wing: wing.unwrap_or_else(|| "*".to_owned()),
-        room: query.room.unwrap_or_default(),
-        kind: query.kind.unwrap_or_default(),
-        tag: query.tag.unwrap_or_default(),
-        who: query.who.unwrap_or_default(),
-        via: query.via.unwrap_or_default(),
-        program: query.program.unwrap_or_default(),
-        from: query.from.unwrap_or_default(),
-        until: query.until.unwrap_or_default(),
+        programs: Vec::new(),
+        wings: Vec::new(),
+        filters: query.chips(),
+        facets: None,
+        saved: Vec::new(),
+        questions: [Vec::new(), Vec::new()],
+        q: query.q.clone(),
+        query,
+        reachable,
     })
+}
+
+/// Returns about how many minutes the model takes to read the texts that wait, if it can be told.
+fn minutes_left(context: &RequestContext<'_>, waiting: u64) -> Option<u64> {
+    if waiting == 0 {
+        return None;
+    }
+    context.page.reading(waiting).minutes_left
+}
+
+/// Returns the most results that a question ranks, or that a list without one has.
+fn reach_of(query: &SearchQuery) -> usize {
+    if query.is_question() {
+        RECALL_RESULTS_MAX
+    } else {
+        LIST_RESULTS_MAX
+    }
+}
+
+/// A memory that was found, with its values if a question ranked it.
+struct Ranked {
+    memory: Memory,
+    why: Option<MatchStrength>,
+}
+
+/// Returns results as they are shown.
+fn shown(context: &RequestContext<'_>, question: &str, ranked: Vec<Ranked>) -> Vec<SearchHit> {
+    let marker = Marker::of(question);
+    let hit = |Ranked { memory, why }: Ranked| {
+        let text = context.masked(&memory.content);
+        SearchHit {
+            passage: marker.excerpt(&text, PASSAGE_CHARACTERS),
+            memory: context.card(&memory),
+            why,
+        }
+    };
+    ranked.into_iter().map(hit).collect()
 }
 
 /// The memories that a program filed.
@@ -233,9 +256,9 @@ struct ProgramMemories {
 
 impl ProgramMemories {
     /// Leaves the memories of the program, of at most `limit` results.
-    fn narrow(&self, hits: &mut Vec<SearchHit>, limit: usize) -> ProgramBound {
+    fn narrow(&self, hits: &mut Vec<Ranked>, limit: usize) -> ProgramBound {
         let looked_at = hits.len();
-        hits.retain(|hit| self.ids.contains(&hit.memory.id));
+        hits.retain(|hit| self.ids.contains(hit.memory.id.as_str()));
         ProgramBound {
             calls: self.calls,
             memories: hits.len(),
@@ -265,58 +288,147 @@ fn memories_of_program(context: &RequestContext<'_>, program: &str) -> Result<Pr
 }
 
 /// Returns the last memories that the filters admit.
-fn list(context: &RequestContext<'_>, browse: &Browse) -> Result<Vec<SearchHit>> {
+fn list(context: &RequestContext<'_>, browse: &Browse) -> Result<Answers> {
     let listings = context.call().listings();
     let memories = listings.list_by_insertion(browse)?;
-    let hit = |memory| SearchHit {
-        memory: Card::of(context.caller(), &memory),
-        why: None,
-    };
-    Ok(memories.into_iter().map(hit).collect())
+    let hit = |memory| Ranked { memory, why: None };
+    Ok(Answers {
+        hits: memories.into_iter().map(hit).collect(),
+        degraded: None,
+        strength: None,
+    })
 }
 
-/// Returns what a question finds among what the filters admit, and why that may be incomplete.
+/// The memories of a view, and how well they answer.
+struct Answers {
+    hits: Vec<Ranked>,
+    /// The reason why they may be incomplete.
+    degraded: Option<String>,
+    /// The probability that the store has an answer.
+    strength: Option<f64>,
+}
+
+/// Returns what a question finds among what the filters admit.
 fn search(
     context: &RequestContext<'_>,
     question: &str,
     filters: Browse,
-) -> Result<(Vec<SearchHit>, Option<String>)> {
+    logged: Logged,
+) -> Result<Answers> {
     let limit = filters.limit;
-    let recalled = context.logged(
-        ("search", "memory:read", Effect::Read),
-        Some(question),
-        |call| {
-            let recall = Recall {
-                tiers: filters.tiers,
-                collections: filters.collections,
-                sections: filters.sections,
-                kinds: filters.kinds,
-                tags: filters.tags,
-                facets: filters.facets,
-                ..Recall::new(question, limit, &|signals| signals.relevance)
-            };
-            call.search().recall_within(&recall, None)
-        },
-    )?;
-    let hit = |hit: &Hit| SearchHit {
-        memory: Card::of(context.caller(), &hit.memory),
-        why: Some(Explanation::of(hit)),
+    let run = |call: &loci_engine::Call<'_>| -> Result<RecallResults> {
+        let recall = Recall {
+            tiers: filters.tiers.clone(),
+            collections: filters.collections.clone(),
+            sections: filters.sections.clone(),
+            kinds: filters.kinds.clone(),
+            tags: filters.tags.clone(),
+            facets: filters.facets.clone(),
+            ..Recall::new(question, limit, &|signals| signals.relevance)
+        };
+        // A person sees weak results as well, and every result of the page.
+        call.search()
+            .recall_within(&recall, Some(limit * TOKENS_OF_EACH))
     };
-    Ok((recalled.hits.iter().map(hit).collect(), recalled.degraded))
-}
-
-fn parse_time(
-    argument: &str,
-    text: Option<&str>,
-    is_end: bool,
-) -> Result<Option<loci_core::Timestamp>> {
-    text.map(|text| UtcTimestamp::parse(argument, text, is_end))
-        .transpose()
+    let recalled = match logged {
+        Logged::Yes => {
+            let action = ("search", "memory:read", Effect::Read);
+            context.logged(action, Some(question), run)?
+        }
+        Logged::No => run(context.call())?,
+    };
+    let hit = |hit: Hit| Ranked {
+        why: Some(MatchStrength::of(&hit)),
+        memory: hit.memory,
+    };
+    Ok(Answers {
+        strength: recalled.strength,
+        degraded: recalled.degraded,
+        hits: recalled.hits.into_iter().map(hit).collect(),
+    })
 }
 
 impl SearchResults {
-    /// Returns the moments for the search as an agent sends it.
-    pub(crate) fn agent_path(&self) -> String {
-        format!("/search/agent?q={}", crate::encoding::encoded(&self.q))
+    /// Returns the results that may answer the question; all without a question.
+    pub(crate) fn close(&self) -> Vec<&SearchHit> {
+        self.hits.iter().filter(|hit| !hit.is_loose()).collect()
+    }
+
+    /// Returns the results that are only loosely related to the question.
+    pub(crate) fn loose(&self) -> Vec<&SearchHit> {
+        self.hits.iter().filter(|hit| hit.is_loose()).collect()
+    }
+
+    /// Returns the question as a parameter, with the project that it is asked in, if it is one.
+    pub(crate) fn encoded_question(&self) -> String {
+        let question = encoded(&self.q);
+        match self.query.wing.as_slice() {
+            [wing] if !wing.is_empty() && wing != "*" => {
+                format!(
+                    "{question}&project={}&wing={}",
+                    encoded(wing),
+                    encoded(wing)
+                )
+            }
+            _ => question,
+        }
+    }
+
+    /// Returns the path of the same question without filters.
+    pub(crate) fn unfiltered_path(&self) -> String {
+        format!("/search?q={}", encoded(&self.q))
+    }
+
+    /// Returns true if only what this program stored is asked for.
+    pub(crate) fn is_program(&self, program: &str) -> bool {
+        self.query.program.as_deref() == Some(program)
+    }
+
+    /// Returns the names of the wings that memories can be moved to.
+    pub(crate) fn wing_names(&self) -> Vec<&str> {
+        self.wings.iter().map(String::as_str).collect()
+    }
+
+    /// Returns the first number that is shown, from 1.
+    pub(crate) fn first(&self) -> usize {
+        self.offset + 1
+    }
+
+    /// Returns the last number that is shown.
+    pub(crate) fn last(&self) -> usize {
+        self.offset + self.hits.len()
+    }
+
+    /// Returns the path of the next page, if it can be reached.
+    pub(crate) fn next(&self) -> Option<String> {
+        let next = self.offset + LIMIT;
+        (self.reachable > next).then(|| self.query.path_at(next))
+    }
+
+    /// Returns the path of the page before this one.
+    pub(crate) fn previous(&self) -> Option<String> {
+        (self.offset > 0).then(|| self.query.path_at(self.offset.saturating_sub(LIMIT)))
+    }
+
+    /// Returns true if the rest can only be reached by a narrower search.
+    pub(crate) fn is_cut(&self) -> bool {
+        self.next().is_none() && self.total > self.last() as u64
+    }
+
+    /// Returns true if there is neither a question nor a filter.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.query.parameters().is_empty()
+    }
+
+    /// Returns true if the visitor keeps this search.
+    pub(crate) fn is_saved(&self) -> bool {
+        let parameters = self.query.parameters();
+        self.saved.iter().any(|saved| saved.query == parameters)
+    }
+}
+
+impl SearchHit {
+    fn is_loose(&self) -> bool {
+        self.why.as_ref().is_some_and(MatchStrength::is_weak)
     }
 }

@@ -6,15 +6,23 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::memory::reverse;
+use super::palace::ids_of_all;
 use crate::change::{Change, Outcome, Refusal, Undo, own_path};
+use crate::projects::project_of;
 use crate::request::RequestContext;
+use crate::utc_timestamp::UtcTimestamp;
 
 /// The memories that one change can name.
 const SELECTED_MAX: usize = 1_000;
 
+/// The name of a file of exported memories.
+pub(crate) const EXPORT_NAME: &str = "memories.jsonl";
+/// The word by which a person confirms what cannot be undone.
+pub(super) const TYPED: &str = "DELETE";
+
 /// The path to show after a change, if it is one of this server.
 fn next_path(next: Option<String>) -> String {
-    own_path(next.as_deref().unwrap_or_default(), "/palace").to_owned()
+    own_path(next.as_deref().unwrap_or_default(), "/browse").to_owned()
 }
 
 /// Makes a change of each memory, and gathers the ways back; what fails for one does not keep the
@@ -30,6 +38,19 @@ fn each(
         let memory = call.memories().show_of(&id, &Tier::ALL, Forgotten::Show)?;
         change(call, memory)
     })
+}
+
+/// Returns the ids that a request names: the ids of all memories of a list if it names one.
+fn named(
+    context: &RequestContext<'_>,
+    ids: Vec<String>,
+    all_of: Option<&str>,
+) -> Result<Vec<String>> {
+    let Some(list) = all_of else {
+        return Ok(ids);
+    };
+    let all = ids_of_all(context, list, SELECTED_MAX + 1)?;
+    Ok(all.iter().map(ToString::to_string).collect())
 }
 
 /// Does the same for memories that cannot be read before, because they are deleted.
@@ -90,6 +111,9 @@ fn refile(call: &Call<'_>, memory: &Memory, change: Refile) -> Result<Option<Und
 pub(crate) struct MoveRequest {
     #[serde(default)]
     id: Vec<String>,
+    /// The parameters of a list, e.g. `wing=shop&type=fact`, to change all of its memories and not
+    /// the memories that `id` names.
+    all_of: Option<String>,
     /// The wing; without it, each memory stays in its own.
     wing: Option<String>,
     /// True to move them out of all wings.
@@ -105,6 +129,7 @@ pub(crate) struct MoveRequest {
 pub(crate) fn move_to(context: &RequestContext<'_>, to: MoveRequest) -> Result<Change> {
     let MoveRequest {
         id,
+        all_of,
         wing,
         global,
         room,
@@ -114,17 +139,30 @@ pub(crate) fn move_to(context: &RequestContext<'_>, to: MoveRequest) -> Result<C
         let problem = "cannot be given with `wing`: a memory is in one wing or in none";
         return Err(loci_core::Error::invalid("global", problem));
     }
-    let change = Refile {
-        collection: if global { Some(None) } else { wing.map(Some) },
-        section: room,
-        ..Refile::default()
+    // Memories of the project keep the name that their tool set gave it.
+    let target = |memory: &Memory| {
+        let here = memory.location.collection.as_deref().map(project_of);
+        match &wing {
+            _ if global => Some(None),
+            Some(wing) if here == Some(project_of(wing)) => None,
+            Some(wing) => Some(Some(wing.clone())),
+            None => None,
+        }
     };
+    let id = named(context, id, all_of.as_deref())?;
     each(
         context,
         ("move", Effect::Write, "done-moved"),
         id,
         next,
-        |call, memory| refile(call, &memory, change.clone()),
+        |call, memory| {
+            let change = Refile {
+                collection: target(&memory),
+                section: room.clone(),
+                ..Refile::default()
+            };
+            refile(call, &memory, change)
+        },
     )
 }
 
@@ -134,6 +172,9 @@ pub(crate) fn move_to(context: &RequestContext<'_>, to: MoveRequest) -> Result<C
 pub(crate) struct TagRequest {
     #[serde(default)]
     id: Vec<String>,
+    /// The parameters of a list, e.g. `wing=shop&type=fact`, to change all of its memories and not
+    /// the memories that `id` names.
+    all_of: Option<String>,
     /// Tags to add, separated by commas.
     #[serde(default)]
     add: String,
@@ -153,10 +194,11 @@ pub(crate) fn tag(context: &RequestContext<'_>, tags: TagRequest) -> Result<Chan
             .collect()
     };
     let (add, remove) = (listed(&tags.add), listed(&tags.remove));
+    let id = named(context, tags.id, tags.all_of.as_deref())?;
     each(
         context,
         ("tag", Effect::Write, "done-tagged"),
-        tags.id,
+        id,
         tags.next,
         |call, memory| {
             let kept = memory.tags.iter().filter(|tag| !remove.contains(tag));
@@ -170,12 +212,15 @@ pub(crate) fn tag(context: &RequestContext<'_>, tags: TagRequest) -> Result<Chan
     )
 }
 
-/// Whether others may read memories.
+/// Memories, and if others may read them.
 #[derive(Deserialize, ToSchema)]
 #[schema(as = Share)]
 pub(crate) struct ShareRequest {
     #[serde(default)]
     id: Vec<String>,
+    /// The parameters of a list, e.g. `wing=shop&type=fact`, to change all of its memories and not
+    /// the memories that `id` names.
+    all_of: Option<String>,
     shared: bool,
     next: Option<String>,
 }
@@ -183,7 +228,13 @@ pub(crate) struct ShareRequest {
 /// Shares memories with the others in the space, or no longer.
 #[utoipa::path(post, path = "/selected/share", operation_id = "selected_share", request_body = ShareRequest, responses((status = OK, body = Outcome, description = "The result of the change")))]
 pub(crate) fn share(context: &RequestContext<'_>, share: ShareRequest) -> Result<Change> {
-    let ShareRequest { id, shared, next } = share;
+    let ShareRequest {
+        id,
+        all_of,
+        shared,
+        next,
+    } = share;
+    let id = named(context, id, all_of.as_deref())?;
     let message = if shared {
         "done-shared"
     } else {
@@ -211,13 +262,17 @@ pub(crate) fn share(context: &RequestContext<'_>, share: ShareRequest) -> Result
 pub(crate) struct Selection {
     #[serde(default)]
     id: Vec<String>,
+    /// The parameters of a list, e.g. `wing=shop&type=fact`, to change all of its memories and not
+    /// the memories that `id` names.
+    all_of: Option<String>,
     next: Option<String>,
 }
 
 /// Forgets memories, which can be brought back.
 #[utoipa::path(post, path = "/selected/forget", operation_id = "selected_forget", request_body = Selection, responses((status = OK, body = Outcome, description = "The result of the change")))]
 pub(crate) fn forget(context: &RequestContext<'_>, selection: Selection) -> Result<Change> {
-    let Selection { id, next } = selection;
+    let Selection { id, all_of, next } = selection;
+    let id = named(context, id, all_of.as_deref())?;
     each(
         context,
         ("forget", Effect::Write, "done-forgotten"),
@@ -237,7 +292,8 @@ pub(crate) fn forget(context: &RequestContext<'_>, selection: Selection) -> Resu
 /// Brings forgotten and deleted memories back.
 #[utoipa::path(post, path = "/selected/unforget", operation_id = "selected_unforget", request_body = Selection, responses((status = OK, body = Outcome, description = "The result of the change")))]
 pub(crate) fn unforget(context: &RequestContext<'_>, selection: Selection) -> Result<Change> {
-    let Selection { id, next } = selection;
+    let Selection { id, all_of, next } = selection;
+    let id = named(context, id, all_of.as_deref())?;
     each_id(
         context,
         ("unforget", Effect::Write, "done-unforgotten"),
@@ -269,9 +325,14 @@ pub(crate) fn unforget(context: &RequestContext<'_>, selection: Selection) -> Re
 pub(crate) struct DeleteRequest {
     #[serde(default)]
     id: Vec<String>,
+    /// The parameters of a list, e.g. `wing=shop&type=fact`, to change all of its memories and not
+    /// the memories that `id` names.
+    all_of: Option<String>,
     /// True if the person has confirmed that this cannot be undone.
     #[serde(default)]
     confirmed: bool,
+    /// `DELETE`, as a person types it to confirm the same.
+    typed: Option<String>,
     next: Option<String>,
 }
 
@@ -280,13 +341,16 @@ pub(crate) struct DeleteRequest {
 pub(crate) fn delete(context: &RequestContext<'_>, delete: DeleteRequest) -> Result<Change> {
     let DeleteRequest {
         id,
+        all_of,
         confirmed,
+        typed,
         next,
     } = delete;
-    if !confirmed {
-        let problem = "must be true: what is deleted for good cannot be brought back";
+    if !confirmed && typed.as_deref() != Some(TYPED) {
+        let problem = "must be true: what is deleted forever cannot be brought back";
         return Err(loci_core::Error::invalid("confirmed", problem));
     }
+    let id = named(context, id, all_of.as_deref())?;
     each(
         context,
         ("delete", Effect::Destroy, "done-deleted"),
@@ -297,4 +361,38 @@ pub(crate) fn delete(context: &RequestContext<'_>, delete: DeleteRequest) -> Res
             Ok(None)
         },
     )
+}
+
+/// Returns memories as a file: one JSON object in each line, with the whole text.
+#[utoipa::path(post, path = "/selected/export", operation_id = "selected_export", request_body = Selection, responses((status = OK, content_type = "application/x-ndjson", body = String, description = "A memory in each line, as JSON")))]
+pub(crate) fn export(context: &RequestContext<'_>, selection: Selection) -> Result<Vec<u8>> {
+    let Selection { id, all_of, .. } = selection;
+    let ids = named(context, id, all_of.as_deref())?;
+    if ids.is_empty() || ids.len() > SELECTED_MAX {
+        let message = format!("must name 1 to {SELECTED_MAX} memories");
+        return Err(loci_core::Error::invalid("id", message));
+    }
+    let action = ("export", "memory:read", Effect::Read);
+    context.logged(action, None, |call| {
+        let mut lines = Vec::new();
+        for id in ids {
+            let id = MemoryId::parse("id", &id)?;
+            let memory = call.memories().show_of(&id, &Tier::ALL, Forgotten::Show)?;
+            let line = serde_json::json!({
+                "id": memory.id.as_str(),
+                "title": memory.title,
+                "content": memory.content,
+                "project": memory.location.collection,
+                "topic": memory.location.section,
+                "type": memory.kind,
+                "tags": memory.tags,
+                "via": memory.origin,
+                "created_at": UtcTimestamp(memory.created_at),
+                "updated_at": UtcTimestamp(memory.updated_at),
+            });
+            lines.extend(line.to_string().into_bytes());
+            lines.push(b'\n');
+        }
+        Ok(lines)
+    })
 }

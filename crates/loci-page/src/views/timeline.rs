@@ -1,12 +1,15 @@
-//! The view *Time*: the facts of an entity, on lanes along the time for which they hold.
+//! The view *Facts*: the entities, and of one what holds, what it leads to, and lanes along the time
+//! for which its facts hold.
 
 pub(super) mod change;
 pub(super) mod entities;
 mod lanes;
+mod neighbours;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
-use loci_core::{Caller, Direction, Fact, Period, Result};
+use loci_core::{Caller, Direction, Fact, Period, Result, Timestamp};
 use loci_engine::{FactAuthor, name_key, shown_name};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -17,23 +20,30 @@ use crate::utc_timestamp::UtcTimestamp;
 use crate::view::{Tab, view};
 
 pub(crate) use change::{add, correct, end};
-pub(crate) use entities::entities;
-pub(crate) use lanes::Lanes;
+pub(crate) use entities::{EntityRow, entities, list as list_entities};
+pub(crate) use lanes::{Bar, LaneDrawing, Lanes};
 
 /// The facts that are shown at a time.
 const SHOWN: usize = 200;
 /// The names of entities that are offered.
 const NAMES_MAX: usize = 300;
+/// The entities that are listed beside the facts, and the facts that are read for them, so that the
+/// view stays quick; a view of its own lists all.
+const LISTED_MAX: usize = 40;
+const LISTED_FROM: usize = 2_000;
 
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct TimelineQuery {
     /// The name of the entity.
     entity: Option<String>,
-    /// The day at which facts are looked at; today if it is left out.
+    /// The day or the instant at which facts are looked at; today if it is left out.
     as_of: Option<String>,
     #[serde(default)]
     offset: usize,
+    /// A text in the names of the entities that are listed; all if it is left out.
+    #[serde(default)]
+    text: String,
 }
 
 /// The facts of an entity.
@@ -42,19 +52,29 @@ pub(crate) struct TimelineQuery {
 pub(crate) struct TimelineView {
     /// The entity, as it was spelled first; `None` if none was named.
     pub(crate) entity: Option<String>,
-    /// The day (UTC) for which a fact `holds`.
+    /// The day (UTC) for which a fact `holds`; the day of an instant, if one was asked for.
     pub(crate) as_of: String,
     /// The names of entities that are offered, in order: those in the facts on the lanes, and
     /// without such facts those in the first facts of all.
     pub(crate) entities: Vec<String>,
+    /// The text in the names of the listed entities.
+    pub(crate) text: String,
+    /// Entities with the numbers of their facts, the ones with most facts first.
+    pub(crate) listed: Vec<EntityRow>,
+    /// True if there are further entities.
+    pub(crate) has_further: bool,
     /// The names of all relations.
     pub(crate) predicates: Vec<String>,
-    /// Its facts, on lanes by their relation and direction.
+    /// Its facts, on lanes by their relation and direction, the ones that changed most first.
     pub(crate) lanes: Vec<Lane>,
     /// The offset of the next facts, if there are more.
     pub(crate) next_offset: Option<usize>,
     #[serde(skip)]
     pub(crate) drawn: Lanes,
+    #[serde(skip)]
+    pub(crate) around: Neighbours,
+    #[serde(skip)]
+    today: String,
 }
 
 /// The facts of an entity with one relation and direction.
@@ -77,32 +97,34 @@ pub(crate) struct FactRow {
     pub(crate) object: String,
     /// The first moment at which it holds; `None` if it always held.
     pub(crate) valid_from: Option<UtcTimestamp>,
-    /// The last moment at which it holds; `None` if its end is open.
+    /// The last moment of its last day, or the moment at which it ends and no longer holds; `None` if
+    /// its end is open.
     pub(crate) valid_to: Option<UtcTimestamp>,
     pub(crate) source: Option<String>,
     /// Who asserted it, `anonymous` for a caller without a name; `None` if that is not known.
     pub(crate) author: Option<String>,
-    /// True if it holds at any moment of the day `as_of`.
+    /// True if it holds at any moment of the day, or at the instant, that was asked for.
     pub(crate) holds: bool,
+    /// Another value of this relation that holds at the same time, so that one of both may be wrong.
+    pub(crate) rival: Option<String>,
     /// The first and the last day, as numbers of days since 1970.
     #[serde(skip)]
     pub(crate) days: [Option<i64>; 2],
     /// True if the reader asserted it.
     #[serde(skip)]
     pub(crate) is_own: bool,
-    /// The path of the other entity.
-    #[serde(skip)]
-    pub(crate) other_path: String,
     /// The other entity.
     #[serde(skip)]
     pub(crate) other: String,
 }
 
-view!(TimelineView, Tab::Time, "timeline.html");
+pub(crate) use neighbours::Neighbours;
+
+view!(TimelineView, Tab::Facts, "timeline.html");
 
 /// Returns the path of the facts of an entity at a day.
 pub(crate) fn time_path(entity: &str, as_of: Option<&str>) -> String {
-    let path = format!("/time?entity={}", encoded(entity));
+    let path = format!("/facts?entity={}", encoded(entity));
     match as_of {
         Some(as_of) => format!("{path}&as_of={}", encoded(as_of)),
         None => path,
@@ -118,16 +140,15 @@ fn period(argument: &str, text: &str) -> Result<Period> {
 }
 
 /// Returns the facts of an entity along the time.
-#[utoipa::path(get, tag = "time", path = "/time", operation_id = "time", params(TimelineQuery), responses((status = OK, body = TimelineView, description = "The content of the view")))]
+#[utoipa::path(get, tag = "time", path = "/facts", operation_id = "time", params(TimelineQuery), responses((status = OK, body = TimelineView, description = "The content of the view")))]
 pub(crate) fn view(context: &RequestContext<'_>, query: TimelineQuery) -> Result<TimelineView> {
     let graph = context.call().graph();
     let today = UtcTimestamp(context.engine().now());
-    // An instant is looked at with the rest of its day, as the slider has whole days.
-    let day = match &query.as_of {
-        Some(text) => UtcTimestamp(UtcTimestamp::parse("as_of", text, false)?).day(),
-        None => today.day(),
+    let as_of = match &query.as_of {
+        Some(text) => period("as_of", text)?,
+        None => period("as_of", &today.day())?,
     };
-    let as_of = period("as_of", &day)?;
+    let day = UtcTimestamp(as_of.first).day();
     let (mut facts, mut is_cut) = (Vec::new(), false);
     let mut entity = None;
     if let Some(name) = query.entity {
@@ -152,9 +173,21 @@ pub(crate) fn view(context: &RequestContext<'_>, query: TimelineQuery) -> Result
         .map(|name| (name.key.as_str(), name.spelling.as_str()))
         .collect();
     let reader = context.call().caller();
-    let lanes = lanes_of(reader, &facts, entity.as_deref(), as_of);
+    let mut lanes = lanes_of(reader, &facts, entity.as_deref(), as_of);
+    mark_rivals(&mut lanes);
+    let mut found = graph.entities_of(query.text.trim(), LISTED_FROM)?;
+    found
+        .entities
+        .sort_by_key(|entity| Reverse(entity.current + entity.past));
+    let has_further = found.is_cut || found.entities.len() > LISTED_MAX;
+    let listed = found.entities.into_iter().take(LISTED_MAX);
     Ok(TimelineView {
         drawn: Lanes::of(&lanes, [as_of.first, today.0]),
+        around: Neighbours::of(&lanes, entity.as_deref(), &day),
+        text: query.text,
+        listed: listed.map(EntityRow::of).collect(),
+        has_further,
+        today: today.day(),
         lanes,
         entity,
         as_of: day,
@@ -168,7 +201,7 @@ pub(crate) fn view(context: &RequestContext<'_>, query: TimelineQuery) -> Result
     })
 }
 
-/// Returns the facts of an entity by their relation and direction, those whose subject it is first.
+/// Returns the facts of an entity by their relation and direction, with the facts first whose subject it is.
 fn lanes_of(reader: &Caller, facts: &[Fact], entity: Option<&str>, as_of: Period) -> Vec<Lane> {
     let key = entity.map(name_key).unwrap_or_default();
     let mut lanes: BTreeMap<(bool, &str), Vec<&Fact>> = BTreeMap::new();
@@ -184,7 +217,6 @@ fn lanes_of(reader: &Caller, facts: &[Fact], entity: Option<&str>, as_of: Period
             &fact.object.spelling
         };
         FactRow {
-            other_path: time_path(other, None),
             other: other.clone(),
             id: fact.id.clone(),
             subject: fact.subject.spelling.clone(),
@@ -194,15 +226,16 @@ fn lanes_of(reader: &Caller, facts: &[Fact], entity: Option<&str>, as_of: Period
             valid_to: fact.valid_to.map(|to| UtcTimestamp(to.last)),
             source: fact.source.clone(),
             author: fact.author.as_deref().map(shown_name),
+            rival: None,
             is_own: FactAuthor::of(reader, fact) == FactAuthor::Reader,
             holds: fact.holds_in(as_of),
             days: [
                 fact.valid_from.map(|from| lanes::day(from.first)),
-                fact.valid_to.map(|to| lanes::day(to.last)),
+                fact.valid_to.map(|to| last_day(fact.valid_from, to)),
             ],
         }
     };
-    lanes
+    let mut lanes: Vec<Lane> = lanes
         .into_iter()
         .map(|((is_incoming, _), facts)| Lane {
             predicate: facts
@@ -214,18 +247,85 @@ fn lanes_of(reader: &Caller, facts: &[Fact], entity: Option<&str>, as_of: Period
                 .map(|fact| fact_row(is_incoming, fact))
                 .collect(),
         })
-        .collect()
+        .collect();
+    // A stable sort keeps the order of directions and relations.
+    lanes.sort_by_key(|lane| Reverse(lane.facts.len()));
+    lanes
+}
+
+/// Marks the facts of one subject and relation that hold at the same time with another value, if
+/// two facts do: of a relation with more, several values are meant, such as of `knows`.
+fn mark_rivals(lanes: &mut [Lane]) {
+    for lane in lanes.iter_mut().filter(|lane| lane.direction == "outgoing") {
+        let rivals: Vec<Option<String>> = lane
+            .facts
+            .iter()
+            .map(|fact| {
+                let is_rival = |other: &&FactRow| other.other != fact.other && overlap(fact, other);
+                let mut rivals = lane.facts.iter().filter(is_rival);
+                match (rivals.next(), rivals.next()) {
+                    (Some(rival), None) => Some(rival.other.clone()),
+                    _ => None,
+                }
+            })
+            .collect();
+        for (fact, rival) in lane.facts.iter_mut().zip(rivals) {
+            fact.rival = rival;
+        }
+    }
+}
+
+/// Returns true if two facts hold on one day, unless that is the day on which one ends and the other
+/// one begins.
+fn overlap(one: &FactRow, other: &FactRow) -> bool {
+    let begin = |fact: &FactRow| fact.days[0].unwrap_or(i64::MIN);
+    let end = |fact: &FactRow| fact.days[1].unwrap_or(i64::MAX);
+    begin(one).max(begin(other)) < end(one).min(end(other))
+}
+
+/// Returns the last day on which a fact holds; the first, if it ends before it holds on any.
+fn last_day(from: Option<Period>, to: Period) -> i64 {
+    let last = Timestamp::from_microseconds(to.end().microseconds().saturating_sub(1));
+    let first = from.map_or(i64::MIN, |from| lanes::day(from.first));
+    lanes::day(last).max(first)
 }
 
 impl TimelineView {
-    /// Returns the names of the entities that the facts on the lanes lead to, in order.
-    pub(crate) fn neighbours(&self) -> Vec<(&str, &str)> {
+    /// Returns the facts that hold at the day, or the other ones, in the order of the lanes.
+    pub(crate) fn facts(&self, hold: bool) -> Vec<&FactRow> {
         let facts = self.lanes.iter().flat_map(|lane| &lane.facts);
-        let all: BTreeSet<_> = facts
-            .map(|fact| (fact.other.as_str(), fact.other_path.as_str()))
-            .filter(|(name, _)| Some(*name) != self.entity.as_deref())
-            .collect();
-        all.into_iter().collect()
+        facts.filter(|fact| fact.holds == hold).collect()
+    }
+
+    /// Returns the name of a lane as it is drawn.
+    pub(crate) fn lane_name(&self, drawn: &LaneDrawing) -> String {
+        match self.lanes.get(drawn.lane) {
+            Some(lane) if lane.direction == "incoming" => format!("\u{2190} {}", lane.predicate),
+            Some(lane) => format!("{} \u{2192}", lane.predicate),
+            None => String::new(),
+        }
+    }
+
+    /// Returns the facts of a lane with their bars.
+    pub(crate) fn bars_of<'v>(&'v self, drawn: &'v LaneDrawing) -> Vec<(&'v FactRow, &'v Bar)> {
+        let lane = self.lanes.get(drawn.lane).into_iter();
+        let facts = lane.flat_map(|lane| &lane.facts);
+        facts.zip(&drawn.bars).collect()
+    }
+
+    /// Returns the number of facts that do not hold at the day.
+    pub(crate) fn others(&self) -> usize {
+        self.facts(false).len()
+    }
+
+    /// Returns the path of the facts of the entity today.
+    pub(crate) fn today_path(&self) -> String {
+        time_path(self.entity.as_deref().unwrap_or_default(), None)
+    }
+
+    /// Returns true if the facts of today are shown.
+    pub(crate) fn is_today(&self) -> bool {
+        self.as_of == self.today
     }
 
     /// Returns the path of the facts of an entity.

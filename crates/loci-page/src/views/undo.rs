@@ -7,7 +7,7 @@ use serde::Deserialize;
 use crate::change::{Change, own_path};
 use crate::request::RequestContext;
 
-/// Which change to take back.
+/// The change to take back.
 #[derive(Deserialize)]
 pub(crate) struct UndoRequest {
     number: u64,

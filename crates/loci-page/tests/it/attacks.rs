@@ -110,10 +110,10 @@ async fn no_stored_text_is_markup() {
     let mut browser = installation.browser("ann").await;
     let mut paths: Vec<String> = [
         "/",
-        "/palace",
-        "/palace/room",
-        "/palace/map",
-        "/time",
+        "/browse",
+        "/browse/room",
+        "/browse/overview",
+        "/facts",
         "/review",
     ]
     .map(str::to_owned)
@@ -126,7 +126,7 @@ async fn no_stored_text_is_markup() {
         paths.push(format!("/explain?id={}&{text}", ids[0]));
         paths.push(format!("/sign-in?next={text}"));
         let text = serde_html_form::to_string([("entity", attack)]).unwrap();
-        paths.push(format!("/time?{text}"));
+        paths.push(format!("/facts?{text}"));
     }
     for path in paths {
         let page = browser.get(&path).await;

@@ -100,7 +100,7 @@ async fn what_was_deleted_for_good_was_confirmed() {
     assert_eq!(deleted.status, StatusCode::SEE_OTHER);
     assert!(memory(&installation, &ids[0]).is_none());
     let shown = browser.get(deleted.location()).await;
-    assert!(shown.text.contains("One memory was deleted for good."));
+    assert!(shown.text.contains("Deleted 1 memory forever"));
     assert!(
         !shown.text.contains("name=\"number\""),
         "there is no way back"
@@ -114,11 +114,11 @@ async fn what_is_forgotten_is_listed_and_brought_back() {
     let mut browser = installation.browser("ann").await;
     browser.post("/selected/forget", &[("id", &ids[0])]).await;
     let listed = |reply: Reply| reply.json()["total"].as_u64().unwrap();
-    assert_eq!(listed(browser.get("/api/v1/palace/room").await), 1);
-    let path = "/api/v1/palace/room?forgotten=true";
+    assert_eq!(listed(browser.get("/api/v1/browse/room").await), 1);
+    let path = "/api/v1/browse/room?forgotten=true";
     assert_eq!(listed(browser.get(path).await), 1);
     browser.post("/selected/unforget", &[("id", &ids[0])]).await;
-    assert_eq!(listed(browser.get("/api/v1/palace/room").await), 2);
+    assert_eq!(listed(browser.get("/api/v1/browse/room").await), 2);
 }
 
 #[tokio::test]
@@ -133,11 +133,11 @@ async fn what_an_agent_deleted_is_listed_and_brought_back() {
         .discard(&discard);
     assert_eq!(deleted, Ok(1));
     let mut browser = installation.browser("ann").await;
-    let path = "/api/v1/palace/room?forgotten=true";
+    let path = "/api/v1/browse/room?forgotten=true";
     let listed = browser.get(path).await.json();
     assert_eq!(listed["total"], 0);
     assert_eq!(listed["deleted"][0]["id"], *ids[0]);
-    let shown = browser.get("/palace/room?forgotten=true").await;
+    let shown = browser.get("/browse/room?forgotten=true").await;
     assert!(shown.text.contains("Deleted messages"));
     browser.post("/selected/unforget", &[("id", &ids[0])]).await;
     let left = browser.get(path).await.json();
@@ -171,7 +171,7 @@ async fn what_cannot_change_does_not_keep_the_rest_from_it() {
     let fields = [("id", own.as_str()), ("id", &foreign), ("id", "no such id")];
     let changed = browser.post("/selected/forget", &fields).await;
     let shown = browser.get(changed.location()).await.text;
-    assert!(shown.contains("One memory was forgotten."), "{shown}");
+    assert!(shown.contains("Forgot 1 memory"), "{shown}");
     assert!(shown.contains("2 memories were not changed"), "{shown}");
 }
 

@@ -58,7 +58,7 @@ async fn a_link_from_elsewhere_asks_before_it_signs_in() {
         assert_eq!(browser.cookie, before, "{site}: nothing has changed");
         // The form is taken only from this page.
         let code = path.split_once("code=").unwrap().1;
-        let fields = [("code", code), ("next", "/palace")];
+        let fields = [("code", code), ("next", "/browse")];
         let go_on = |origin: &str| {
             let request = form("/enter", &fields).header(ORIGIN, origin);
             with_fields(request, &fields)
@@ -66,9 +66,9 @@ async fn a_link_from_elsewhere_asks_before_it_signs_in() {
         let forged = browser.send(go_on("https://evil.example")).await;
         assert_eq!(forged.status, StatusCode::FORBIDDEN);
         let chosen = browser.send(go_on(BASE)).await;
-        assert_eq!(chosen.location(), "/palace");
+        assert_eq!(chosen.location(), "/browse");
         assert_ne!(browser.cookie, before);
-        assert_eq!(browser.get("/palace").await.status, StatusCode::OK);
+        assert_eq!(browser.get("/browse").await.status, StatusCode::OK);
     }
     // Without the header, as over plain http, it is unknown where a person came from.
     let request = Request::get(link("bob")).body(Body::empty()).unwrap();
@@ -85,7 +85,7 @@ async fn a_link_from_elsewhere_asks_before_it_signs_in() {
 async fn a_token_lets_a_person_in_from_this_page_alone() {
     let installation = TestPage::new();
     let sign_in = |token: &str, origin: &str| {
-        let fields = [("token", token), ("next", "/palace")];
+        let fields = [("token", token), ("next", "/browse")];
         with_fields(form("/sign-in", &fields).header(ORIGIN, origin), &fields)
     };
     let mut browser = installation.stranger();
@@ -98,7 +98,7 @@ async fn a_token_lets_a_person_in_from_this_page_alone() {
         let reply = browser.send(sign_in(token, origin)).await;
         assert_eq!(reply.status, expected, "{token} {origin}");
         if expected == StatusCode::SEE_OTHER {
-            assert_eq!(reply.location(), "/palace");
+            assert_eq!(reply.location(), "/browse");
         }
     }
 }
@@ -177,11 +177,11 @@ async fn a_change_comes_from_a_page_of_this_session() {
     let installation = TestPage::new();
     let id = installation.remember("ann", "Stays as it is.");
     let mut browser = installation.browser("ann").await;
-    let csrf = browser.get("/palace").await.csrf();
+    let csrf = browser.get("/browse").await.csrf();
     let other = installation
         .browser("ann")
         .await
-        .get("/palace")
+        .get("/browse")
         .await
         .csrf();
     let rows = [

@@ -1,6 +1,9 @@
 //! Imports with a dry run, exports, and backups.
 
+use std::time::Duration;
+
 use axum::body::Body;
+use futures_util::StreamExt as _;
 use http::header::{AUTHORIZATION, CONTENT_TYPE};
 use http::{Request, StatusCode};
 use loci_core::limits::UPLOAD_BYTES_MAX;
@@ -30,9 +33,9 @@ fn form(path: &str, fields: &[(&str, &str)]) -> Request<Body> {
 }
 
 async fn upload(browser: &mut Browser, text: &str) -> Reply {
-    let csrf = browser.get("/palace").await.csrf();
+    let csrf = browser.get("/browse").await.csrf();
     let fields = [("csrf", csrf.as_str()), ("file", text)];
-    browser.send(form("/keep/import", &fields)).await
+    browser.send(form("/settings/import", &fields)).await
 }
 
 #[tokio::test]
@@ -46,9 +49,9 @@ async fn an_import_is_tried_confirmed_and_run_once() {
     assert!(tried.text.contains("would be stored</th><td>2000000"));
     assert!(tried.text.contains("name=\"upload\" value=\"upload\""));
     let fields = [("upload", "upload")];
-    let ran = browser.post("/keep/import/run", &fields).await;
+    let ran = browser.post("/settings/import/run", &fields).await;
     assert!(ran.text.contains(">stored</th><td>2000000"), "{}", ran.text);
-    let again = browser.post("/keep/import/run", &fields).await;
+    let again = browser.post("/settings/import/run", &fields).await;
     assert_eq!(again.status, StatusCode::NOT_FOUND);
     let log = installation.engine.audit().entries(&AuditQuery {
         space: Space::default(),
@@ -81,7 +84,7 @@ async fn what_was_forgotten_is_imported_again_if_a_person_wants_it() {
         assert!(tried.text.contains("what was forgotten here (1)"));
         let mut fields = vec![("upload", "upload")];
         fields.extend(again.map(|again| ("again", again)));
-        let ran = browser.post("/keep/import/run", &fields).await;
+        let ran = browser.post("/settings/import/run", &fields).await;
         let row = format!(">stored</th><td>{stored}");
         assert!(ran.text.contains(&row), "{again:?} {}", ran.text);
     }
@@ -93,12 +96,16 @@ async fn a_file_that_is_not_wanted_is_removed() {
     let mut browser = installation.browser("admin").await;
     upload(&mut browser, "one").await;
     let fields = [("upload", "upload")];
-    let discarded = browser.post("/keep/import/discard", &fields).await;
-    assert_eq!(discarded.location(), "/keep");
-    let gone = browser.post("/keep/import/run", &fields).await;
+    let discarded = browser.post("/settings/import/discard", &fields).await;
+    assert_eq!(discarded.location(), "/settings/data");
+    let gone = browser.post("/settings/import/run", &fields).await;
     assert_eq!(gone.status, StatusCode::NOT_FOUND);
     let broken = upload(&mut browser, "broken").await;
-    assert!(broken.text.contains("That did not work"), "{}", broken.text);
+    assert!(
+        broken.text.contains("Something went wrong"),
+        "{}",
+        broken.text
+    );
     assert!(!broken.text.contains("name=\"upload\""));
 }
 
@@ -106,7 +113,7 @@ async fn a_file_that_is_not_wanted_is_removed() {
 async fn an_upload_comes_from_a_page_of_an_owner() {
     let installation = TestPage::new();
     let mut browser = installation.browser("admin").await;
-    let csrf = browser.get("/palace").await.csrf();
+    let csrf = browser.get("/browse").await.csrf();
     let csrf = ("csrf", csrf.as_str());
     let file = ("file", "one");
     let rows: [(&[(&str, &str)], StatusCode); 5] = [
@@ -118,22 +125,22 @@ async fn an_upload_comes_from_a_page_of_an_owner() {
         (&[csrf, file], StatusCode::OK),
     ];
     for (fields, expected) in rows {
-        let reply = browser.send(form("/keep/import", fields)).await;
+        let reply = browser.send(form("/settings/import", fields)).await;
         assert_eq!(reply.status, expected, "{fields:?} {}", reply.text);
     }
     for user in ["ann", "reader", "other admin"] {
         let mut browser = installation.browser(user).await;
         let refused = upload(&mut browser, "one").await;
         assert_eq!(refused.status, StatusCode::FORBIDDEN, "{user}");
-        let refused = browser.get("/keep/export").await;
+        let refused = browser.get("/settings/export").await;
         assert_eq!(refused.status, StatusCode::FORBIDDEN, "{user}");
     }
-    let mut cut_off = form("/keep/import", &[csrf, file]);
+    let mut cut_off = form("/settings/import", &[csrf, file]);
     *cut_off.body_mut() =
         Body::from("--border\r\nContent-Disposition: form-data; name=\"csrf\"\r\n\r\nx");
     let refused = browser.send(cut_off).await;
     assert_eq!(refused.status, StatusCode::BAD_REQUEST);
-    let mut large = form("/keep/import", &[csrf, file]);
+    let mut large = form("/settings/import", &[csrf, file]);
     let length = (UPLOAD_BYTES_MAX + 1).to_string();
     large
         .headers_mut()
@@ -146,7 +153,7 @@ async fn an_upload_comes_from_a_page_of_an_owner() {
 async fn a_program_imports_with_a_token() {
     let installation = TestPage::new();
     let mut program = installation.stranger();
-    let mut request = form("/api/v1/keep/import", &[("file", "one\ntwo\n")]);
+    let mut request = form("/api/v1/settings/import", &[("file", "one\ntwo\n")]);
     let headers = request.headers_mut();
     headers.insert(AUTHORIZATION, "Bearer admin".parse().unwrap());
     let tried = program.send(request).await.json();
@@ -160,7 +167,7 @@ async fn a_program_imports_with_a_token() {
 async fn an_export_is_a_file_to_keep() {
     let installation = TestPage::new();
     let mut browser = installation.browser("admin").await;
-    let export = browser.get("/keep/export").await;
+    let export = browser.get("/settings/export").await;
     assert_eq!(export.text, "one\ntwo\n");
     let header = |name: &str| export.headers[name].to_str().unwrap();
     assert_eq!(header("content-type"), "application/octet-stream");
@@ -176,19 +183,19 @@ async fn an_export_is_a_file_to_keep() {
 async fn a_backup_is_restored_into_a_new_folder() {
     let installation = TestPage::new();
     let mut browser = installation.browser("admin").await;
-    let shown = browser.get("/keep").await.text;
+    let shown = browser.get("/settings/data").await.text;
     assert!(
         shown.contains("value=\"a.tar\"") && shown.contains("1.5 kB"),
         "{shown}"
     );
     let fields = [("backup", "a.tar")];
-    let restored = browser.post("/keep/restore", &fields).await.text;
+    let restored = browser.post("/settings/restore", &fields).await.text;
     for words in ["restored a.tar", "a new folder", "look at it"] {
         assert!(restored.contains(words), "{words}: {restored}");
     }
     assert!(!restored.contains("in the place of the store"));
     let mut ann = installation.browser("ann").await;
-    let refused = ann.post("/keep/restore", &fields).await;
+    let refused = ann.post("/settings/restore", &fields).await;
     assert_eq!(refused.status, StatusCode::FORBIDDEN);
 }
 
@@ -199,8 +206,8 @@ async fn the_owner_sees_what_others_keep_private_only_by_choice() {
     let path = format!("/memory/{id}");
     let mut owner = installation.browser("local").await;
     for on in ["false", "true", "false"] {
-        let changed = owner.post("/keep/all-users", &[("on", on)]).await;
-        assert_eq!(changed.location(), "/keep");
+        let changed = owner.post("/settings/all-users", &[("on", on)]).await;
+        assert_eq!(changed.location(), "/settings/access");
         let (status, is_shown) = match on {
             "true" => (StatusCode::OK, true),
             _ => (StatusCode::NOT_FOUND, false),
@@ -211,7 +218,7 @@ async fn the_owner_sees_what_others_keep_private_only_by_choice() {
     }
     // The choice is of one session.
     let mut other = installation.browser("local").await;
-    owner.post("/keep/all-users", &[("on", "true")]).await;
+    owner.post("/settings/all-users", &[("on", "true")]).await;
     assert_eq!(other.get(&path).await.status, StatusCode::NOT_FOUND);
     let log = installation.engine.audit().entries(&AuditQuery {
         space: Space::default(),
@@ -222,6 +229,123 @@ async fn the_owner_sees_what_others_keep_private_only_by_choice() {
     let choices = choices.filter(|(_, entry)| entry.tool == "show_all_users");
     assert_eq!(choices.count(), 2);
     let mut ann = installation.browser("ann").await;
-    let refused = ann.post("/keep/all-users", &[("on", "true")]).await;
+    let refused = ann.post("/settings/all-users", &[("on", "true")]).await;
     assert_eq!(refused.status, StatusCode::FORBIDDEN);
+}
+
+/// Reads events until one has this text; panics if none does within seconds.
+async fn event(reply: &mut axum::body::BodyDataStream, text: &str) -> String {
+    let mut said = String::new();
+    while !said.contains(text) {
+        let next = tokio::time::timeout(Duration::from_secs(10), reply.next()).await;
+        let bytes = next
+            .unwrap_or_else(|_| panic!("no {text:?} in {said:?}"))
+            .unwrap()
+            .unwrap();
+        said.push_str(&String::from_utf8_lossy(&bytes));
+    }
+    said
+}
+
+#[tokio::test]
+async fn who_may_back_up_is_told_how_far_a_backup_is() {
+    let installation = TestPage::new();
+    installation.backups.close();
+    let listen = async |user: &str| {
+        let request = Request::get("/events").header(AUTHORIZATION, format!("Bearer {user}"));
+        let request = request.body(Body::empty()).unwrap();
+        let router = installation.stranger().router;
+        let reply = tower::ServiceExt::oneshot(router, request).await.unwrap();
+        reply.into_body().into_data_stream()
+    };
+    let (mut admin, mut ann) = (listen("admin").await, listen("ann").await);
+    event(&mut admin, "event: change").await;
+    let mut browser = installation.browser("admin").await;
+    let making = tokio::spawn(async move { browser.post("/home-backup", &[]).await.status });
+    let begun = event(&mut admin, "event: backup").await;
+    assert!(!begun.contains("data: 100"), "{begun}");
+    installation.backups.open();
+    assert_eq!(making.await.unwrap(), StatusCode::SEE_OTHER);
+    event(&mut admin, "event: backup\ndata: 100").await;
+    // The audit log has the call by then, so that there is something to tell Ann as well.
+    installation.remember("ann", "The end.");
+    let mut told = event(&mut ann, "event: change").await;
+    while let Ok(Some(Ok(bytes))) = tokio::time::timeout(Duration::from_secs(2), ann.next()).await {
+        told.push_str(&String::from_utf8_lossy(&bytes));
+    }
+    assert!(!told.contains("backup"), "{told}");
+}
+
+#[tokio::test]
+async fn a_store_of_another_system_is_previewed_imported_and_taken_back() {
+    let installation = TestPage::new();
+    let mut browser = installation.browser("admin").await;
+    let shown = browser.get("/settings/data").await;
+    assert!(shown.text.contains("<option>claude-mem</option>"));
+    let csrf = shown.csrf();
+    let fields = [
+        ("csrf", csrf.as_str()),
+        ("system", "mem0"),
+        ("zone", "Europe/Berlin"),
+        ("file", "the first <text>\nanother\nthird\n"),
+    ];
+    let tried = browser.send(form("/settings/import", &fields)).await;
+    for words in [
+        "This is of mem0.",
+        "replaced by a later text</th><td>1",
+        "left out: what nobody wants</th><td>3",
+        "Europe/Berlin \u{b7} fact",
+        "the first &#60;text&#62;",
+        "name=\"system\" value=\"mem0\"",
+        "name=\"zone\" value=\"Europe/Berlin\"",
+    ] {
+        assert!(tried.text.contains(words), "{words}: {}", tried.text);
+    }
+    assert!(!tried.text.contains("/settings/import/undo"));
+    let fields = [("upload", "upload"), ("system", "mem0"), ("zone", "UTC")];
+    let ran = browser.post("/settings/import/run", &fields).await;
+    for words in [">stored</th><td>3", "name=\"batch\" value=\"batch-1\""] {
+        assert!(ran.text.contains(words), "{words}: {}", ran.text);
+    }
+    let undone = browser
+        .post("/settings/import/undo", &[("batch", "batch-1")])
+        .await;
+    assert!(undone.text.contains("UndoImport"), "{}", undone.text);
+    for batch in ["", "--list", "a b", "a/b"] {
+        let refused = browser
+            .post("/settings/import/undo", &[("batch", batch)])
+            .await;
+        assert_eq!(refused.status, StatusCode::BAD_REQUEST, "{batch}");
+    }
+    let mut ann = installation.browser("ann").await;
+    let refused = ann
+        .post("/settings/import/undo", &[("batch", "batch-1")])
+        .await;
+    assert_eq!(refused.status, StatusCode::FORBIDDEN);
+}
+
+#[tokio::test]
+async fn a_wrong_word_about_a_file_is_named_and_the_file_removed() {
+    let installation = TestPage::new();
+    let mut browser = installation.browser("admin").await;
+    let csrf = browser.get("/browse").await.csrf();
+    let long = "x".repeat(2_000);
+    for (name, value, status, words) in [
+        (
+            "system",
+            "--version",
+            StatusCode::BAD_REQUEST,
+            "must be one of mem0, claude-mem",
+        ),
+        ("zone", "a\u{7}b", StatusCode::BAD_REQUEST, "zone"),
+        ("zone", &long, StatusCode::PAYLOAD_TOO_LARGE, "zone"),
+    ] {
+        let fields = [("csrf", csrf.as_str()), (name, value), ("file", "one")];
+        let refused = browser.send(form("/settings/import", &fields)).await;
+        assert_eq!(refused.status, status, "{name} {}", refused.text);
+        assert!(refused.text.contains(words), "{name} {}", refused.text);
+        let fields = [("upload", "upload")];
+        let gone = browser.post("/settings/import/run", &fields).await;
+        assert_eq!(gone.status, StatusCode::NOT_FOUND, "{name}");
+    }
 }

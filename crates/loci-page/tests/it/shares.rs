@@ -1,4 +1,4 @@
-//! Shares of the page: a greedy subject keeps out no other, and a stranger nobody.
+//! Shares of the page: a greedy subject keeps out no other, and a stranger keeps out no subject.
 
 use std::net::IpAddr;
 
@@ -39,7 +39,7 @@ async fn a_stranger_sends_little_and_a_silent_sender_is_given_up() {
     let mut stranger = installation.stranger();
     let long = stranger.send(stalled("/sign-in", None, 1 << 20)).await;
     assert_eq!(long.status, StatusCode::PAYLOAD_TOO_LARGE);
-    for (path, token) in [("/sign-in", None), ("/api/v1/time/add", Some("reader"))] {
+    for (path, token) in [("/sign-in", None), ("/api/v1/facts/add", Some("reader"))] {
         let start = tokio::time::Instant::now();
         let silent = stranger.send(stalled(path, token, 1)).await;
         assert_eq!(silent.status, StatusCode::BAD_REQUEST, "{path}");
@@ -47,7 +47,7 @@ async fn a_stranger_sends_little_and_a_silent_sender_is_given_up() {
         assert!((5..=15).contains(&waited), "{path}: {waited} s");
     }
     // Without a token nothing is read.
-    let unknown = stranger.send(stalled("/api/v1/time/add", None, 1)).await;
+    let unknown = stranger.send(stalled("/api/v1/facts/add", None, 1)).await;
     assert_eq!(unknown.status, StatusCode::UNAUTHORIZED);
 }
 
@@ -57,7 +57,7 @@ async fn bodies_of_one_subject_leave_room_for_others() {
     let send = |token: &'static str| {
         let mut browser = installation.stranger();
         tokio::spawn(async move {
-            let request = stalled("/api/v1/time/add", Some(token), 7 << 20);
+            let request = stalled("/api/v1/facts/add", Some(token), 7 << 20);
             browser.send(request).await.status
         })
     };
@@ -66,7 +66,7 @@ async fn bodies_of_one_subject_leave_room_for_others() {
     let start = tokio::time::Instant::now();
     let mut other = installation.stranger();
     let text = "word ".repeat(20_000);
-    let request = Request::post("/api/v1/time/add").header(AUTHORIZATION, "Bearer bob");
+    let request = Request::post("/api/v1/facts/add").header(AUTHORIZATION, "Bearer bob");
     let request = request.body(Body::from(format!("object={text}"))).unwrap();
     let reply = other.send(request).await;
     // It was read, and only its fields are wrong.
@@ -104,7 +104,7 @@ async fn listeners_and_sessions_of_one_subject_leave_room_for_others() {
     for _ in 0..1_100 {
         installation.browser("ann").await;
     }
-    assert_eq!(bob.get("/palace").await.status, StatusCode::OK);
+    assert_eq!(bob.get("/browse").await.status, StatusCode::OK);
 }
 
 /// Waits until a gate holds up so many.
@@ -121,13 +121,13 @@ async fn requests_of_one_subject_leave_threads_for_others() {
     let greedy: Vec<_> = (0..20)
         .map(|_| {
             let mut program = installation.stranger();
-            tokio::spawn(async move { program.send(with_token("/keep", "admin")).await.status })
+            tokio::spawn(async move { program.send(with_token("/settings", "admin")).await.status })
         })
         .collect();
     until_waiting(&installation.hosts, 3).await;
     let mut other = installation.stranger();
     for _ in 0..3 {
-        let reply = other.send(with_token("/palace", "bob")).await;
+        let reply = other.send(with_token("/browse", "bob")).await;
         assert_eq!(reply.status, StatusCode::OK);
     }
     assert_eq!(installation.hosts.waiting(), 3);
@@ -141,7 +141,7 @@ async fn requests_of_one_subject_leave_threads_for_others() {
 async fn whole_files_of_one_subject_leave_room_for_others() {
     let installation = TestPage::new();
     let upload = |token: &str, body: Body| {
-        let request = Request::post("/api/v1/keep/import")
+        let request = Request::post("/api/v1/settings/import")
             .header(AUTHORIZATION, format!("Bearer {token}"))
             .header(CONTENT_TYPE, "multipart/form-data; boundary=border");
         request.body(body).unwrap()
@@ -216,9 +216,9 @@ async fn requests_are_charged_to_who_sends_them_on_every_route() {
     left.lock().unwrap().insert(named("ann"), 2);
     let mut program = installation.stranger();
     for (path, status) in [
-        ("/api/v1/search?query=kiln", StatusCode::OK),
-        ("/palace", StatusCode::OK),
-        ("/api/v1/search?query=kiln", StatusCode::TOO_MANY_REQUESTS),
+        ("/api/v1/search?q=kiln", StatusCode::OK),
+        ("/browse", StatusCode::OK),
+        ("/api/v1/search?q=kiln", StatusCode::TOO_MANY_REQUESTS),
         ("/events", StatusCode::TOO_MANY_REQUESTS),
     ] {
         let reply = program.send(with_token(path, "ann")).await;
@@ -227,7 +227,7 @@ async fn requests_are_charged_to_who_sends_them_on_every_route() {
             assert_eq!(reply.headers[RETRY_AFTER], "2");
         }
         assert_eq!(
-            program.send(with_token("/palace", "bob")).await.status,
+            program.send(with_token("/browse", "bob")).await.status,
             StatusCode::OK
         );
     }

@@ -24,18 +24,18 @@ async fn begin(browser: &mut Browser, next: &str) -> String {
 async fn a_person_signs_in_at_the_provider_and_goes_on() {
     let installation = TestPage::new();
     let mut browser = installation.stranger();
-    let context = browser.get("/palace?all=1").await;
+    let context = browser.get("/browse?all=1").await;
     let shown = browser.get(context.location()).await;
     assert!(shown.text.contains("Sign in at provider.example"));
-    assert!(shown.text.contains("/sign-in/provider?next=%2Fpalace"));
-    let state = begin(&mut browser, "%2Fpalace%3Fall%3D1").await;
+    assert!(shown.text.contains("/sign-in/provider?next=%2Fbrowse"));
+    let state = begin(&mut browser, "%2Fbrowse%3Fall%3D1").await;
     let entered = browser
         .get(&format!("/signed-in?code=ann&state={state}"))
         .await;
     assert_eq!(entered.status, StatusCode::OK);
     assert!(!entered.headers.contains_key(LOCATION));
     assert!(
-        entered.text.contains("content=\"0; url=/palace?all=1\""),
+        entered.text.contains("content=\"0; url=/browse?all=1\""),
         "{}",
         entered.text
     );
@@ -46,7 +46,7 @@ async fn a_person_signs_in_at_the_provider_and_goes_on() {
         .map(|cookie| cookie.to_str().unwrap())
         .collect();
     assert!(cookies[0].contains("SameSite=Strict") && cookies[1].contains("Max-Age=0"));
-    let palace = browser.get("/palace").await;
+    let palace = browser.get("/browse").await;
     assert_eq!(palace.status, StatusCode::OK);
     assert!(palace.text.contains("<span class=\"user\">ann</span>"));
 }
@@ -144,7 +144,7 @@ async fn a_session_goes_on_after_its_token_expired() {
         .store(true, Ordering::Relaxed);
     // The refresh token is good once, so the session has to keep what it got for it.
     for _ in 0..2 {
-        let palace = signed_in.get("/palace").await;
+        let palace = signed_in.get("/browse").await;
         assert!(
             palace.text.contains("<span class=\"user\">ann</span>"),
             "{}",

@@ -18,13 +18,13 @@ use http_body_util::BodyExt;
 use loci_admission::{Pool, Subject};
 use loci_core::{
     Caller, Clock, Error, ErrorCode, Principal, Result, Scope, Scopes, SignInAttempt, SignInGrant,
-    SignInProvider, Space, Timestamp,
+    SignInProvider, Space, Store, Timestamp,
 };
 use loci_engine::{Engine, Remember, SearchMode};
 use loci_page::{
     Authenticator, BackupFile, ClientActivity, CommandOutput, HostStatus, ImportCounts,
-    ImportReport, ImportWork, Installation, Page, RestoreReport, SettingValue, Task, TokenDetails,
-    Upload,
+    ImportReport, ImportSample, ImportSource, ImportWork, Installation, OAuth, Page, RestoreReport,
+    SearchModel, SettingValue, Storage, StoredLanguage, Task, TokenDetails, Upload,
 };
 use loci_testkit::{FixedClock, HashingEmbedder, NaiveStore};
 use serde_json::Value;
@@ -91,6 +91,8 @@ pub struct NamesAsTokens {
     pub calls_left: Mutex<HashMap<Subject, u32>>,
     /// Before the provider redeems the code `waits`.
     pub provider: Arc<Gate>,
+    /// Lets clients in, if it is there; people sign in with tokens only, then.
+    oauth: Option<OAuth>,
 }
 
 impl Authenticator for NamesAsTokens {
@@ -150,6 +152,14 @@ impl Authenticator for NamesAsTokens {
         false
     }
 
+    fn oauth(&self) -> Option<&OAuth> {
+        self.oauth.as_ref()
+    }
+
+    fn issuer(&self, extensions: &Extensions) -> Option<String> {
+        self.base_url(extensions)
+    }
+
     fn provider(&self) -> Option<Arc<dyn SignInProvider>> {
         Some(Arc::new(CodesAsTokens(Arc::clone(&self.provider))))
     }
@@ -201,6 +211,7 @@ impl SignInProvider for CodesAsTokens {
 struct Uploads {
     folder: TempDir,
     hosts: Arc<Gate>,
+    backups: Arc<Gate>,
 }
 
 impl Installation for Uploads {
@@ -213,11 +224,54 @@ impl Installation for Uploads {
         Vec::new()
     }
 
+    fn storage(&self) -> Storage {
+        Storage::default()
+    }
+
+    fn backup_draft_bytes(&self) -> u64 {
+        7
+    }
+
+    fn backup_command(&self) -> String {
+        "0 3 * * * loci backup".to_owned()
+    }
+
+    fn search_model(&self) -> SearchModel {
+        SearchModel {
+            name: Some("a model".to_owned()),
+            languages: vec![StoredLanguage {
+                code: "de".to_owned(),
+                texts: 7,
+                is_known: Some(false),
+            }],
+            offer: Some("it does not know German".to_owned()),
+            commands: vec!["loci model install another".to_owned()],
+        }
+    }
+
+    fn version(&self) -> &'static str {
+        "1.2.3"
+    }
+
     fn tokens(&self) -> Result<Vec<TokenDetails>> {
         Ok(Vec::new())
     }
 
-    fn begin_upload(&self, _: u64) -> Result<Upload> {
+    fn remove_tokens(&self, _: &str) -> Result<u64> {
+        Ok(0)
+    }
+
+    fn at_prompt(
+        &self,
+        _: &Engine,
+        _: &Caller,
+        wing: &str,
+        prompt: &str,
+    ) -> Result<Option<String>> {
+        Ok((prompt != "nothing").then(|| format!("{wing}: {prompt}")))
+    }
+
+    fn begin_upload(&self, _: u64, _: Option<&str>) -> Result<Upload> {
         let path = self.folder.path().join("upload");
         Ok(Upload {
             name: "upload".to_owned(),
@@ -230,7 +284,11 @@ impl Installation for Uploads {
         Ok(())
     }
 
-    fn import(&self, name: &str, work: ImportWork) -> Result<ImportReport> {
+    fn import_systems(&self) -> Vec<&'static str> {
+        vec!["mem0", "claude-mem"]
+    }
+
+    fn import(&self, name: &str, source: &ImportSource, work: ImportWork) -> Result<ImportReport> {
         let text = std::fs::read_to_string(self.folder.path().join(name))
             .map_err(|error| Error::not_found(error.to_string()))?;
         if work != ImportWork::Count {
@@ -247,9 +305,23 @@ impl Installation for Uploads {
             refused: 0,
             forgotten,
             note_files: 0,
+            updated: u64::from(source.system.is_some()),
+            tunnels: 0,
         };
+        let sample = |text: &str| ImportSample {
+            content: text.to_owned(),
+            project: source.zone.clone(),
+            kind: "fact".to_owned(),
+            created_at: None,
+        };
+        let samples = text.lines().take(2).map(sample);
+        let samples = samples.filter(|_| work == ImportWork::Count).collect();
         Ok(ImportReport {
             counts: Some(counts).filter(|_| !text.starts_with("broken")),
+            system: source.system.map(str::to_owned),
+            left_out: [("what nobody wants".to_owned(), 3)].into(),
+            samples,
+            batch: (work != ImportWork::Count).then(|| "batch-1".to_owned()),
             said: CommandOutput {
                 succeeded: true,
                 text: String::new(),
@@ -262,6 +334,9 @@ impl Installation for Uploads {
     }
 
     fn run(&self, task: &Task) -> Result<CommandOutput> {
+        if *task == Task::BackUp {
+            self.backups.pass();
+        }
         Ok(CommandOutput {
             succeeded: true,
             text: format!("{task:?}"),
@@ -302,6 +377,8 @@ pub struct TestPage {
     pub page: Arc<Page>,
     /// Before the hosts of *Connect and keep* are found.
     pub hosts: Arc<Gate>,
+    /// Before a backup is made.
+    pub backups: Arc<Gate>,
 }
 
 impl TestPage {
@@ -309,23 +386,43 @@ impl TestPage {
         TestPage::with(|engine| engine)
     }
 
+    /// Returns an installation on this store that lets clients in.
+    pub fn letting_in(store: Arc<dyn Store>, oauth: impl FnOnce(Arc<dyn Clock>) -> OAuth) -> Self {
+        let clock = Arc::new(FixedClock::default());
+        let oauth = oauth(Arc::clone(&clock) as Arc<dyn Clock>);
+        TestPage::made(store, clock, |engine| engine, Some(oauth))
+    }
+
     /// Returns an installation whose engine has further parts.
     pub fn with(parts: impl FnOnce(Engine) -> Engine) -> Self {
-        let clock = Arc::new(FixedClock::default());
+        let store = Arc::new(NaiveStore::new());
+        TestPage::made(store, Arc::new(FixedClock::default()), parts, None)
+    }
+
+    fn made(
+        store: Arc<dyn Store>,
+        clock: Arc<FixedClock>,
+        parts: impl FnOnce(Engine) -> Engine,
+        oauth: Option<OAuth>,
+    ) -> Self {
         let engine = Arc::new(parts(Engine::new(
-            Arc::new(NaiveStore::new()),
+            store,
             Arc::new(HashingEmbedder::default()),
             Arc::clone(&clock) as Arc<dyn Clock>,
             SearchMode::Hybrid,
         )));
-        let authenticator = Arc::new(NamesAsTokens::default());
-        let hosts = Arc::<Gate>::default();
+        let authenticator = Arc::new(NamesAsTokens {
+            oauth,
+            ..NamesAsTokens::default()
+        });
+        let (hosts, backups) = (Arc::<Gate>::default(), Arc::<Gate>::default());
         let page = Page::new(
             Arc::clone(&engine),
             Arc::clone(&authenticator) as Arc<dyn Authenticator>,
             Arc::new(Uploads {
                 folder: tempfile::tempdir().unwrap(),
                 hosts: Arc::clone(&hosts),
+                backups: Arc::clone(&backups),
             }),
             Arc::new(Pool::new(64 << 20, 48 << 20)),
         );
@@ -335,6 +432,7 @@ impl TestPage {
             authenticator,
             page,
             hosts,
+            backups,
         }
     }
 
@@ -447,7 +545,7 @@ impl Browser {
 
     /// Sends a form as a page of this server does.
     pub async fn post(&mut self, path: &str, fields: &[(&str, &str)]) -> Reply {
-        let csrf = self.get("/palace").await.csrf();
+        let csrf = self.get("/browse").await.csrf();
         let fields: Vec<(&str, &str)> = [("csrf", csrf.as_str())]
             .into_iter()
             .chain(fields.iter().copied())

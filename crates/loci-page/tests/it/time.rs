@@ -30,7 +30,7 @@ async fn with_facts(installation: &TestPage) -> Browser {
         ("object", "max"),
     ];
     for fields in [&ROME[..], &bonn, &knows] {
-        let added = browser.post("/time/add", fields).await;
+        let added = browser.post("/facts/add", fields).await;
         assert_eq!(added.status, StatusCode::SEE_OTHER, "{}", added.text);
     }
     browser
@@ -43,7 +43,7 @@ async fn json_of(browser: &mut Browser, path: &str) -> Reply {
 }
 
 async fn shown(browser: &mut Browser, query: &str) -> Value {
-    let reply = json_of(browser, &format!("/time?{query}")).await;
+    let reply = json_of(browser, &format!("/facts?{query}")).await;
     assert_eq!(reply.status, StatusCode::OK, "{}", reply.text);
     reply.json()
 }
@@ -122,7 +122,7 @@ async fn facts_lie_on_lanes_and_hold_on_days() {
         (holding, &later["as_of"]),
         (vec![false, true, true], &json!("2021-03-01"))
     );
-    let page = browser.get("/time?entity=max&as_of=2021-02-28").await.text;
+    let page = browser.get("/facts?entity=max&as_of=2021-02-28").await.text;
     for part in [
         "<svg ",
         "type=\"range\"",
@@ -134,23 +134,52 @@ async fn facts_lie_on_lanes_and_hold_on_days() {
     ] {
         assert!(page.contains(part), "{part}: {page}");
     }
-    let refused = json_of(&mut browser, "/time?entity=max&as_of=soon").await;
+    let refused = json_of(&mut browser, "/facts?entity=max&as_of=soon").await;
     assert_eq!(refused.json()["error"]["argument"], "as_of");
+}
+
+/// Of two facts that meet at an instant, one holds then, and both on its day.
+#[tokio::test]
+async fn an_instant_ends_one_fact_and_begins_the_next() {
+    let installation = TestPage::new();
+    let mut browser = installation.browser("ann").await;
+    let moment = "2021-06-02T12:00:00Z";
+    for (object, end, time) in [("Rome", "until", moment), ("Bonn", "from", moment)] {
+        let fields = [
+            ("subject", "Max"),
+            ("predicate", "lives in"),
+            ("object", object),
+            (end, time),
+        ];
+        let added = browser.post("/facts/add", &fields).await;
+        assert_eq!(added.status, StatusCode::SEE_OTHER, "{}", added.text);
+    }
+    for (as_of, expected) in [
+        ("2021-06-02T11:59:59.999999Z", [true, false]),
+        (moment, [false, true]),
+        ("2021-06-02", [true, true]),
+        ("2021-06-03", [false, true]),
+    ] {
+        let view = shown(&mut browser, &format!("entity=max&as_of={as_of}")).await;
+        let holding: Vec<_> = said(&view).into_iter().map(|(_, holds)| holds).collect();
+        assert_eq!(holding, expected, "{as_of}");
+        assert_eq!(view["as_of"], as_of[..10], "the slider has whole days");
+    }
 }
 
 #[tokio::test]
 async fn without_an_entity_the_names_are_shown() {
     let installation = TestPage::new();
     let mut browser = with_facts(&installation).await;
-    let page = browser.get("/time").await.text;
-    assert!(page.contains("href=\"/time?entity=Rome"), "{page}");
-    let unknown = browser.get("/time?entity=unknown").await.text;
+    let page = browser.get("/facts").await.text;
+    assert!(page.contains("href=\"/facts?entity=Rome"), "{page}");
+    let unknown = browser.get("/facts?entity=unknown").await.text;
     assert!(unknown.contains("Nothing is noted of this entity."));
     let empty = TestPage::new();
     let mut browser = empty.browser("ann").await;
     assert!(
         browser
-            .get("/time")
+            .get("/facts")
             .await
             .text
             .contains("No facts are noted yet.")
@@ -169,25 +198,25 @@ async fn each_change_of_a_fact_is_taken_back() {
     ];
     let rows: [(&str, &str, Fields<'_>, &str); 4] = [
         (
-            "/time/end",
+            "/facts/end",
             "Bonn",
             &[("ended", "2022-01-31")],
             "Max lives in Bonn 2021-03-01 2022-01-31",
         ),
         (
-            "/time/end",
+            "/facts/end",
             "Rome",
             &[("ended", "2020-12-31")],
             "Max lives in Rome 2020-03-01 2020-12-31",
         ),
         (
-            "/time/correct",
+            "/facts/correct",
             "Rome",
             &right,
             "Max lives in Siena 2020-04-01 -",
         ),
         (
-            "/time/correct",
+            "/facts/correct",
             "Bonn",
             &right,
             "Max lives in Siena 2020-04-01 -",
@@ -240,7 +269,7 @@ async fn a_fact_names_who_asserted_it_also_after_a_change_that_is_taken_back() {
         ("predicate", "lives in"),
         ("object", "Oslo"),
     ];
-    bob.post("/time/add", &oslo).await;
+    bob.post("/facts/add", &oslo).await;
     let by = |rows: &[(&str, &str)]| -> Vec<(String, Value)> {
         let rows = rows.iter();
         rows.map(|(object, author)| ((*object).to_owned(), json!(author)))
@@ -255,10 +284,13 @@ async fn a_fact_names_who_asserted_it_also_after_a_change_that_is_taken_back() {
     let view = shown(&mut ann, "entity=max").await;
     assert_eq!(authors(&view), before);
     let cells = |page: &str| {
-        ["<td>you</td>", "<td>bob</td>", "<td>ann</td>"].map(|cell| page.matches(cell).count())
+        ["you", "bob", "ann"].map(|author| {
+            let told = format!(" · Noted by {author}</p>");
+            page.matches(&told).count()
+        })
     };
-    assert_eq!(cells(&ann.get("/time?entity=max").await.text), [3, 1, 0]);
-    assert_eq!(cells(&bob.get("/time?entity=max").await.text), [1, 0, 3]);
+    assert_eq!(cells(&ann.get("/facts?entity=max").await.text), [3, 1, 0]);
+    assert_eq!(cells(&bob.get("/facts?entity=max").await.text), [1, 0, 3]);
     let right = [
         ("right_subject", "Max"),
         ("right_predicate", "lives in"),
@@ -266,8 +298,8 @@ async fn a_fact_names_who_asserted_it_also_after_a_change_that_is_taken_back() {
     ];
     let ended = [("ended", "2022-01-31")];
     for (path, fields, changed) in [
-        ("/time/end", &ended[..], ("Oslo", "bob")),
-        ("/time/correct", &right[..], ("Turin", "ann")),
+        ("/facts/end", &ended[..], ("Oslo", "bob")),
+        ("/facts/correct", &right[..], ("Turin", "ann")),
     ] {
         let oslo = naming(&shown(&mut ann, "entity=max").await, "Oslo");
         let done = post(&mut ann, path, &oslo, fields).await;
@@ -286,9 +318,9 @@ async fn a_fact_names_who_asserted_it_also_after_a_change_that_is_taken_back() {
 async fn an_added_fact_is_taken_back_and_a_known_one_is_not_added() {
     let installation = TestPage::new();
     let mut browser = installation.browser("ann").await;
-    let added = browser.post("/time/add", &ROME).await;
-    assert_eq!(added.location(), "/time?entity=Max");
-    let known = browser.post("/time/add", &ROME).await;
+    let added = browser.post("/facts/add", &ROME).await;
+    assert_eq!(added.location(), "/facts?entity=Max");
+    let known = browser.post("/facts/add", &ROME).await;
     let page = browser.get(known.location()).await.text;
     assert!(page.contains("This fact was noted already.") && !page.contains("name=\"number\""));
     let undone = browser.post("/undo", &[("number", "1")]).await;
@@ -318,14 +350,20 @@ async fn what_is_no_fact_is_refused() {
     let installation = TestPage::new();
     let mut browser = with_facts(&installation).await;
     let fact = naming(&shown(&mut browser, "entity=max").await, "Rome");
-    let early = post(&mut browser, "/time/end", &fact, &[("ended", "2019-01-01")]).await;
+    let early = post(
+        &mut browser,
+        "/facts/end",
+        &fact,
+        &[("ended", "2019-01-01")],
+    )
+    .await;
     assert_eq!(early.status, StatusCode::BAD_REQUEST);
     let mut reversed = ROME.to_vec();
     reversed[4] = ("until", "2019-01-01");
-    let refused = browser.post("/time/add", &reversed).await;
+    let refused = browser.post("/facts/add", &reversed).await;
     assert_eq!(refused.status, StatusCode::BAD_REQUEST);
     let mut reader = installation.browser("reader").await;
-    let refused = reader.post("/time/add", &ROME).await;
+    let refused = reader.post("/facts/add", &ROME).await;
     assert_eq!(refused.status, StatusCode::FORBIDDEN);
 }
 
@@ -336,7 +374,7 @@ async fn a_day_of_a_form_stands_for_the_instant_that_it_showed() {
     let mut browser = installation.browser("ann").await;
     let mut noon = ROME.to_vec();
     noon[3] = ("from", "2020-03-01T12:00:00Z");
-    browser.post("/time/add", &noon).await;
+    browser.post("/facts/add", &noon).await;
     let fact = naming(&shown(&mut browser, "entity=max").await, "Rome");
     let right = [
         ("right_subject", "Max"),
@@ -345,7 +383,7 @@ async fn a_day_of_a_form_stands_for_the_instant_that_it_showed() {
         ("from", "2020-03-01"),
         ("until", "2021-02-28"),
     ];
-    post(&mut browser, "/time/correct", &fact, &right).await;
+    post(&mut browser, "/facts/correct", &fact, &right).await;
     let view = shown(&mut browser, "entity=max").await;
     let fact = &view["lanes"][0]["facts"][0];
     assert_eq!(fact["valid_from"], "2020-03-01T12:00:00Z");
@@ -356,7 +394,7 @@ async fn a_day_of_a_form_stands_for_the_instant_that_it_showed() {
 async fn all_entities_are_listed_with_the_numbers_of_their_facts() {
     let installation = TestPage::new();
     let mut browser = with_facts(&installation).await;
-    let listed = json_of(&mut browser, "/time/entities").await.json();
+    let listed = json_of(&mut browser, "/facts/entities").await.json();
     let of = |listed: &Value| -> Vec<(String, u64, u64)> {
         let entities = listed["entities"].as_array().unwrap().iter();
         let number = |entity: &Value, name: &str| entity[name].as_u64().unwrap();
@@ -374,14 +412,14 @@ async fn all_entities_are_listed_with_the_numbers_of_their_facts() {
         (&listed["total"], &listed["is_cut"]),
         (&json!(4), &json!(false))
     );
-    let narrowed = json_of(&mut browser, "/time/entities?text=%20MA")
+    let narrowed = json_of(&mut browser, "/facts/entities?text=%20MA")
         .await
         .json();
     assert_eq!(of(&narrowed), expected[2..3]);
-    let beyond = json_of(&mut browser, "/time/entities?offset=100")
+    let beyond = json_of(&mut browser, "/facts/entities?offset=100")
         .await
         .json();
     assert_eq!((of(&beyond), &beyond["total"]), (Vec::new(), &json!(4)));
-    let page = browser.get("/time").await.text;
-    assert!(page.contains("href=\"/time/entities\""));
+    let page = browser.get("/facts").await.text;
+    assert!(page.contains("href=\"/facts/entities\""));
 }

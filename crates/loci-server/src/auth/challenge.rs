@@ -64,7 +64,7 @@ impl AuthenticationFailure {
         });
         let mut response = (status(&error), Json(body)).into_response();
         if error.code == ErrorCode::Unauthorized {
-            let has_issuer = authentication.verifier().is_some();
+            let has_issuer = authentication.has_issuer();
             // RFC 6750 allows no error code if no token was sent; a client of an issuer needs no
             // advice in that case.
             let problem = Problem {
@@ -112,7 +112,7 @@ pub(super) fn challenge(
     if !scopes.is_empty() {
         attributes.push(("scope", scope_names(verifier, scopes).join(" ")));
     }
-    if let Some(base_url) = resource.base_url.filter(|_| verifier.is_some()) {
+    if let Some(base_url) = resource.base_url.filter(|_| authentication.has_issuer()) {
         attributes.push(("resource_metadata", document_url(base_url, resource.path)));
     }
     let mut value = "Bearer realm=\"loci\"".to_owned();

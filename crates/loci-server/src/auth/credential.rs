@@ -40,6 +40,7 @@ impl Credential {
     pub(super) async fn of_store(
         tokens: &Arc<dyn TokenStore>,
         token: &str,
+        resource: Resource<'_>,
         clock: &Arc<dyn Clock>,
     ) -> Result<(Caller, Self), AuthenticationFailure> {
         let hash = token_hash(token);
@@ -56,6 +57,15 @@ impl Credential {
         if !token.is_valid(clock.now()) {
             let message =
                 "the token has expired or was revoked; get a new one with `loci token create`";
+            return Err(AuthenticationFailure::invalid(message));
+        }
+        if let Some(grant) = &token.grant
+            && !resource.is_meant_by(&grant.resource)
+        {
+            let message = format!(
+                "the token was given to {} for {}, and for nothing else on this server",
+                grant.client, grant.resource
+            );
             return Err(AuthenticationFailure::invalid(message));
         }
         let credential = Credential {

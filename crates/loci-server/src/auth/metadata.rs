@@ -22,19 +22,19 @@ use crate::subject::RequestOrigin;
 /// are public, also for web pages of any origin. The [`RequestOrigin`] must be in the request's
 /// extensions.
 pub(crate) fn metadata_routes(authentication: &Authentication, paths: &[String]) -> Router {
-    let Some(verifier) = authentication.verifier() else {
+    if !authentication.has_issuer() {
         return Router::new();
-    };
+    }
     let server = String::new();
     [&server]
         .into_iter()
         .chain(paths)
         .fold(Router::new(), |routes, path| {
-            let (verifier, resource) = (Arc::clone(verifier), path.clone());
+            let (verifier, resource) = (authentication.verifier().cloned(), path.clone());
             let answer = move |request: Request| {
                 let origin = request.extensions().get::<RequestOrigin>();
                 let mut response = document(
-                    &verifier,
+                    verifier.as_ref(),
                     origin.and_then(|origin| origin.base_url.as_deref()),
                     &resource,
                 );
@@ -47,17 +47,24 @@ pub(crate) fn metadata_routes(authentication: &Authentication, paths: &[String])
         })
 }
 
-fn document(verifier: &Arc<dyn TokenVerifier>, base_url: Option<&str>, path: &str) -> Response {
+/// Returns the document of a resource whose tokens this verifier checks, or this server gives
+/// itself.
+fn document(
+    verifier: Option<&Arc<dyn TokenVerifier>>,
+    base_url: Option<&str>,
+    path: &str,
+) -> Response {
     let Some(base_url) = base_url else {
         let message = "under which URL clients reach this server is not known; whoever runs it should set `public_url`, or name its host and port in `allowed_hosts`";
         return failure(&Error::not_found(message));
     };
+    let issuer = verifier.map_or(base_url, |verifier| verifier.issuer());
     let name = path.rsplit('/').next().filter(|name| !name.is_empty());
     Json(json!({
         "resource": format!("{base_url}{path}"),
         "resource_name": name.map_or_else(|| "loci".to_owned(), |name| format!("loci ({name})")),
-        "authorization_servers": [verifier.issuer()],
-        "scopes_supported": scope_names(Some(verifier), &USUAL_SCOPES),
+        "authorization_servers": [issuer],
+        "scopes_supported": scope_names(verifier, &USUAL_SCOPES),
         "bearer_methods_supported": ["header"],
     }))
     .into_response()

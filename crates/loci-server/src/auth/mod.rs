@@ -43,6 +43,8 @@ pub enum Authentication {
         verifier: Option<Arc<dyn TokenVerifier>>,
         /// The clock that decides whether a token has expired.
         clock: Arc<dyn Clock>,
+        /// True if this server gives tokens to clients by OAuth itself, as its own issuer.
+        grants: bool,
     },
 }
 
@@ -75,6 +77,7 @@ impl Authentication {
             tokens,
             verifier,
             clock,
+            ..
         } = self
         else {
             return Ok((Caller::new(Space::default(), Principal::anonymous()), None));
@@ -85,9 +88,19 @@ impl Authentication {
             .filter(|verifier| verifier.recognizes(token))
         {
             Some(verifier) => Credential::issued(verifier, token, resource, clock).await?,
-            None => Credential::of_store(tokens, token, clock).await?,
+            None => Credential::of_store(tokens, token, resource, clock).await?,
         };
         Ok((caller, Some(credential)))
+    }
+
+    /// True if clients can get a token by OAuth, from another issuer or from this server.
+    fn has_issuer(&self) -> bool {
+        self.verifier().is_some() || self.is_issuer()
+    }
+
+    /// True if this server is its own issuer.
+    fn is_issuer(&self) -> bool {
+        matches!(self, Authentication::Bearer { grants: true, .. })
     }
 
     fn verifier(&self) -> Option<&Arc<dyn TokenVerifier>> {
@@ -121,6 +134,12 @@ impl<'a> Resource<'a> {
             base_url: origin.and_then(|origin| origin.base_url.as_deref()),
             path: uri.path(),
         }
+    }
+
+    /// True if a token that a client got by OAuth for this URL may be used here: only at the
+    /// endpoints of MCP, because no person is behind it who looks at the page.
+    fn is_meant_by(self, url: &str) -> bool {
+        self.path.starts_with("/mcp/") && self.names().iter().any(|name| name == url)
     }
 
     /// Returns the audiences for which a token may have been issued: the URLs of the server and of

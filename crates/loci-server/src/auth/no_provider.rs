@@ -27,11 +27,16 @@ const ADVICE: &str = "this server registers no clients and has no login: send `A
                       that `loci token create` makes";
 
 /// Returns the routes that explain in OAuth's form how to connect instead. There are no routes if
-/// an OpenID provider is configured, whose metadata name the endpoints, or if no token is required.
+/// an OpenID provider is configured, whose metadata name the endpoints, if this server gives tokens by
+/// OAuth itself, or if no token is required.
 pub(crate) fn no_provider_routes(authentication: &Authentication) -> Router {
     if !matches!(
         authentication,
-        Authentication::Bearer { verifier: None, .. }
+        Authentication::Bearer {
+            verifier: None,
+            grants: false,
+            ..
+        }
     ) {
         return Router::new();
     }

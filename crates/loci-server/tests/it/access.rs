@@ -35,6 +35,7 @@ pub fn tokens() -> (Arc<NaiveStore>, Authentication) {
             tokens: store,
             verifier: None,
             clock,
+            grants: false,
         },
     )
 }
@@ -283,6 +284,7 @@ async fn an_expiry_ends_a_subscription() {
         tokens: store,
         verifier: None,
         clock: clock.clone(),
+        grants: false,
     };
     let server = Server::start(&World::new(), authentication).await;
     let wanted = json!({"notifications": {"resourceSubscriptions": ["test://about"]}});

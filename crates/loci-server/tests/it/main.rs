@@ -10,6 +10,7 @@ mod connections;
 mod cors;
 mod eras;
 mod forgeries;
+mod grants;
 mod held_replies;
 mod issuer;
 mod limits;

@@ -55,6 +55,7 @@ fn tokens() -> Authentication {
             created_at: Timestamp::from_microseconds(0),
             expires_at: None,
             revoked_at: None,
+            grant: None,
         };
         store.add_token(&token).unwrap();
     }
@@ -62,6 +63,7 @@ fn tokens() -> Authentication {
         tokens: Arc::new(store),
         verifier: None,
         clock: Arc::new(FixedClock::default()),
+        grants: false,
     }
 }
 

@@ -171,15 +171,14 @@ async fn no_tool_of_any_dialect_runs_without_its_scopes_in_any_revision() {
                 .tools
                 .iter()
                 .find(|other| other.scope != tool.scope)
-                .unwrap()
-                .name;
+                .map(|other| Some(other.name));
             for (token, _) in TOKENS
                 .into_iter()
                 .filter(|(_, scopes)| !may_call(scopes, tool))
             {
                 let params = call(tool.name, least(&Value::Object(tool.input_schema()), token));
                 for era in eras() {
-                    for name_header in [Some(tool.name), None, Some(forged)] {
+                    for name_header in [Some(tool.name), None].into_iter().chain(forged) {
                         let reply =
                             call_in(&server, dialect, era, token, name_header, &params).await;
                         let what = format!(
@@ -252,8 +251,10 @@ async fn with_its_scopes_every_tool_runs_in_every_revision() {
                 }
             }
         }
+        // The least call of the memory tool is a look, and the tools of `openai` only read.
+        let writes = !["anthropic", "openai"].contains(&dialect.name);
         assert!(
-            world.engine.version(&Space::default()).unwrap() > version,
+            !writes || world.engine.version(&Space::default()).unwrap() > version,
             "no tool of {} wrote anything",
             dialect.name
         );
@@ -451,12 +452,7 @@ impl TypedTool for Rule {
     const NAME: &'static str = "rule";
     const TITLE: &'static str = "Rule";
     const SCOPE: Scope = Scope::Admin;
-    const HINTS: Hints = Hints {
-        read_only: false,
-        destructive: true,
-        idempotent: true,
-        open_world: false,
-    };
+    const HINTS: Hints = Hints::REPLACES;
     const OPERATION: &'static str = "test";
     type Arguments = NoArguments;
     type Output = Value;

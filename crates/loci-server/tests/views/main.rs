@@ -56,7 +56,16 @@ fn run_all(transport: &str, carrier: &Maker) -> usize {
 /// A case named `<writer>_in_<reader>.yaml` is that of a pair, if both are tool sets.
 #[test]
 fn every_pair_of_tool_sets_has_a_case() {
-    const TOOL_SETS: [&str; 5] = ["engram", "mememory", "memory_mcp", "mempalace", "vault"];
+    const TOOL_SETS: [&str; 8] = [
+        "anthropic",
+        "engram",
+        "mememory",
+        "memory_mcp",
+        "mempalace",
+        "openai",
+        "reference",
+        "vault",
+    ];
     let pairs = TOOL_SETS
         .into_iter()
         .flat_map(|writer| TOOL_SETS.map(|reader| (writer, reader)));

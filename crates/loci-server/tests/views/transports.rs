@@ -217,6 +217,7 @@ impl Http {
             tokens: tokens.clone(),
             verifier: None,
             clock: clock.clone(),
+            grants: false,
         };
         let start = |authentication| {
             let server = HttpServer::new(HttpConfig::new(authentication), Arc::clone(&host))
@@ -257,6 +258,7 @@ impl Http {
                 created_at: Timestamp::from_microseconds(0),
                 expires_at: None,
                 revoked_at: None,
+                grant: None,
             };
             self.tokens.add_token(&token).unwrap();
         }

@@ -2,19 +2,20 @@
 
 use loci_core::{
     ArchiveStore, Archived, AuditEntry, AuditQuery, AuditStore, Batch, CacheEntry, CacheStore,
-    Decision, DecisionStore, Fact, FactCounts, FactQuery, FactStore, FailedJob, Filter,
-    IdempotencyStore, IdempotentReply, Job, JobCounts, JobStore, KeyedHash, MemoryId, NoteFile,
-    NoteStore, QueryVector, Result, Salt, SettingStore, SourceFile, SourceStore, Space, Timestamp,
+    DailyCount, DailyQuery, Decision, DecisionStore, Examined, ExaminedUntil, Fact, FactCounts,
+    FactQuery, FactStore, FailedJob, Filter, IdempotencyStore, IdempotentReply, Job, JobCounts,
+    JobStore, KeyedHash, MemoryId, NoteFile, NoteStore, OpenItem, OpenItemStore, Partition,
+    QueryVector, Result, Salt, SettingStore, SourceFile, SourceStore, Space, Timestamp, ToExamine,
     Token, TokenHash, TokenStore, Tombstone, TombstoneStore, Tunnel, TunnelStore, Version,
     VersionStore, check_lease,
 };
 
-use super::PostgresStore;
+use super::{PostgresStore, space_of};
 use crate::scope::Scope;
 use crate::transaction::Needs;
 use crate::{
-    archive, audit, cache_entries, decisions, facts, jobs, notes, replies, settings, source_files,
-    tokens, tombstones, tunnels, versions,
+    archive, audit, cache_entries, daily, decisions, facts, jobs, notes, open_items, replies,
+    settings, source_files, tokens, tombstones, tunnels, versions,
 };
 
 /// Returns what a write on behalf of an owner needs to know.
@@ -104,6 +105,41 @@ impl CacheStore for PostgresStore {
                 cache_entries::delete(transaction, owner, ids).await
             })?;
         Ok(deleted)
+    }
+}
+
+impl OpenItemStore for PostgresStore {
+    fn to_examine(
+        &self,
+        partition: &Partition,
+        rules: u32,
+        limit: usize,
+    ) -> Result<Option<ToExamine>> {
+        let space = space_of(partition)?;
+        self.server.read(space, async |session| {
+            open_items::to_examine(session, space, rules, limit).await
+        })
+    }
+
+    fn put_examined(
+        &self,
+        partition: &Partition,
+        until: Option<ExaminedUntil>,
+        examined: &[Examined],
+    ) -> Result<()> {
+        let space = space_of(partition)?;
+        let needs = Needs::default();
+        self.server.write(space, &needs, async |transaction| {
+            open_items::put_examined(transaction, until, examined);
+            Ok(())
+        })?;
+        Ok(())
+    }
+
+    fn open_items(&self, filter: &Filter, limit: usize) -> Result<Vec<OpenItem>> {
+        self.server.read(&filter.space, async |session| {
+            open_items::list(session, filter, limit).await
+        })
     }
 }
 
@@ -226,6 +262,12 @@ impl FactStore for PostgresStore {
         })
     }
 
+    fn facts_with_ids(&self, space: &Space, ids: &[String]) -> Result<Vec<Fact>> {
+        self.server.read(space, async |session| {
+            facts::with_ids(session, space, ids).await
+        })
+    }
+
     fn fact_counts(&self, space: &Space, now: Timestamp) -> Result<FactCounts> {
         self.server.read(space, async |session| {
             facts::counts(session, space, now).await
@@ -306,6 +348,12 @@ impl AuditStore for PostgresStore {
             audit::spaces(session).await
         })
     }
+
+    fn daily(&self, query: &DailyQuery) -> Result<Vec<DailyCount>> {
+        self.server.read(&query.space, async |session| {
+            daily::read(session, query).await
+        })
+    }
 }
 
 impl TokenStore for PostgresStore {
@@ -326,9 +374,36 @@ impl TokenStore for PostgresStore {
         })
     }
 
+    fn token_by_family(&self, family: &TokenHash) -> Result<Option<Token>> {
+        self.server.read(Scope::Store, async |session| {
+            tokens::by_family(session, family).await
+        })
+    }
+
+    fn renew_token(&self, secret: &TokenHash, renewed: &Token) -> Result<bool> {
+        let renewed = self
+            .server
+            .write_whole(async |transaction| tokens::renew(transaction, secret, renewed).await)?;
+        Ok(renewed)
+    }
+
+    fn remove_ended_grants(&self, before: Timestamp) -> Result<u64> {
+        let removed = self
+            .server
+            .write_whole(async |transaction| tokens::remove_ended(transaction, before).await)?;
+        Ok(removed)
+    }
+
     fn revoke_token(&self, id: &str, now: Timestamp) -> Result<()> {
         self.server
             .write_whole(async |transaction| tokens::revoke(transaction, id, now).await)?;
         Ok(())
+    }
+
+    fn remove_tokens(&self, subject: &str) -> Result<u64> {
+        let removed = self
+            .server
+            .write_whole(async |transaction| tokens::remove_of(transaction, subject).await)?;
+        Ok(removed)
     }
 }

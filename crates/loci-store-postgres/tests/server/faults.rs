@@ -4,11 +4,14 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use loci_core::{Error, Memory, Page, Store, StoreFault};
+use loci_core::{
+    Error, ErrorCode, Maintenance, Memory, Page, Space, Store, StoreFault, TokenStore,
+};
 use loci_store_postgres::{Options, PostgresStore};
 use loci_testkit::Random;
 use loci_testkit::contract::{filter, memory, put};
@@ -43,6 +46,9 @@ pub(crate) fn as_user(options: &Options, user: &str) -> Options {
 fn reach(options: Options) -> Result<u64, Error> {
     PostgresStore::open(options)?.version(&filter().space)
 }
+
+/// Half the time that calls wait for a server.
+const WAITED_FOR: Duration = Duration::from_secs(5);
 
 fn write(store: &PostgresStore, id: &str) -> Result<(), Error> {
     store.commit(put(&memory(id), Vec::new()))
@@ -243,56 +249,80 @@ fn a_limit_of_connections_is_waited_for_and_named() {
     drop(idle);
 }
 
-/// Writers that go on while the server stops and starts again.
+/// Three processes go on while the server stops and starts again: each one writes, reads and looks up
+/// tokens, and no call fails.
 #[test]
-fn a_restart_of_the_server_loses_no_write_and_does_none_twice() {
-    const WRITERS: usize = 4;
-    const RESTARTS: usize = 3;
+fn a_restart_of_the_server_fails_no_call_and_does_none_twice() {
+    const PROCESSES: usize = 3;
+    let restarts = std::env::var("LOCI_TEST_RESTARTS").map_or(3, |told| told.parse().unwrap());
     let server = Server::start(&Setup {
         fsync: true,
         ..Setup::default()
     });
-    let store = PostgresStore::open(Options::new(&server.url)).unwrap();
-    write(&store, "first").unwrap();
-    let (written, restarted) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let open = || PostgresStore::open(Options::new(&server.url)).unwrap();
+    let stores: Vec<_> = (0..PROCESSES).map(|_| open()).collect();
+    let done: [AtomicUsize; 3] = [const { AtomicUsize::new(0) }; 3];
+    let restarted = AtomicUsize::new(0);
+    // Longer ones, of a machine that is busy with something else, are not waited for.
+    let longest = Mutex::new(Duration::ZERO);
     thread::scope(|scope| {
-        for writer in 0..WRITERS {
-            let (store, written, restarted) = (&store, &written, &restarted);
-            scope.spawn(move || {
-                let mut number = 0;
-                while restarted.load(Ordering::Relaxed) < RESTARTS {
-                    // A call that starts while the server is away is refused, and stores nothing.
-                    match write(store, &format!("{writer} {number}")) {
+        for (number, store) in stores.iter().enumerate() {
+            let call_each = |kind: usize, call: &dyn Fn(usize) -> Result<(), Error>| {
+                let mut calls = 0;
+                while restarted.load(Ordering::Relaxed) < restarts {
+                    let begun = Instant::now();
+                    match call(calls) {
                         Ok(()) => {
-                            number += 1;
-                            written.fetch_add(1, Ordering::Relaxed);
+                            calls += 1;
+                            done[kind].fetch_add(1, Ordering::Relaxed);
                         }
-                        Err(error) => assert!(error.is_unavailable(), "{error:?}"),
+                        Err(error) => {
+                            let waited = begun.elapsed();
+                            assert!(error.is_unavailable(), "{error:?}");
+                            let longest = || *longest.lock().unwrap();
+                            let is_waited_for = waited > longest() && longest() < WAITED_FOR;
+                            assert!(!is_waited_for, "{kind} after {waited:?}: {error}");
+                        }
                     }
                 }
-            });
+            };
+            let write = move |calls| write(store, &format!("{number} {calls}"));
+            scope.spawn(move || call_each(0, &write));
+            scope.spawn(move || call_each(1, &|_| store.version(&filter().space).map(drop)));
+            scope.spawn(move || call_each(2, &|_| store.token_by_hash(&[7; 32]).map(drop)));
         }
-        for restart in 0..RESTARTS {
-            let before = written.load(Ordering::Relaxed);
-            while written.load(Ordering::Relaxed) < before + 50 {
+        for restart in 0..restarts {
+            let counts = || done.each_ref().map(|kind| kind.load(Ordering::Relaxed));
+            let before = counts();
+            let goes_on = || {
+                counts()
+                    .iter()
+                    .zip(before)
+                    .all(|(now, before)| *now > before + 20)
+            };
+            while !goes_on() {
                 thread::yield_now();
             }
+            let begun = Instant::now();
             server.restart(restart % 2 == 1);
+            let mut longest = longest.lock().unwrap();
+            *longest = begun.elapsed().max(*longest);
             restarted.fetch_add(1, Ordering::Relaxed);
         }
     });
-    let written = written.load(Ordering::Relaxed) + 1;
+    let store = &stores[0];
+    let written = done[0].load(Ordering::Relaxed);
     let memories = store.list(&filter(), PAGE).unwrap();
     let ids: BTreeSet<_> = memories.iter().map(|memory: &Memory| &memory.id).collect();
     assert_eq!((memories.len(), ids.len()), (written, written));
     assert_eq!(store.version(&filter().space), Ok(written as u64));
-    for writer in 0..WRITERS {
-        let has = |number: usize| ids.contains(&memory(&format!("{writer} {number}")).id);
-        let own = (0..written).take_while(|number| has(*number)).count();
+    for number in 0..PROCESSES {
+        let has = |call: usize| ids.contains(&memory(&format!("{number} {call}")).id);
+        let own = (0..written).take_while(|call| has(*call)).count();
         let all = ids
             .iter()
-            .filter(|id| id.as_str().starts_with(&format!("{writer} ")));
-        assert_eq!(own, all.count(), "a write of {writer} is missing");
+            .filter(|id| id.as_str().starts_with(&format!("{number} ")));
+        assert_eq!(own, all.count(), "a write of {number} is missing");
     }
 }
 
@@ -425,20 +455,128 @@ fn a_standby_is_noticed_before_a_write() {
     write(&store, "a").unwrap();
     server.become_standby();
     assert_faulty(&store, StoreFault::ReadOnly);
-    let refused = write(&store, "b").unwrap_err();
+    // A process that it never let write does not wait for it.
+    let other = PostgresStore::open(options.clone()).unwrap();
+    let refused = write(&other, "b").unwrap_err();
     assert_eq!(
         refused.store_fault(),
         Some(StoreFault::ReadOnly),
         "{refused}"
     );
-    assert_faulty(&store, StoreFault::ReadOnly);
-    server.become_primary();
+    assert_faulty(&other, StoreFault::ReadOnly);
+    thread::scope(|scope| {
+        let before = store.round_trips();
+        let waiting = scope.spawn(|| write(&store, "b"));
+        // It tries again and again.
+        while store.round_trips() < before + 5 {
+            assert!(!waiting.is_finished(), "a failover may be under way");
+            thread::yield_now();
+        }
+        server.become_primary();
+        assert_eq!(waiting.join().unwrap(), Ok(()));
+    });
     assert_eq!(store.check_writable(), Ok(()));
-    write(&store, "b").unwrap();
+    write(&other, "c").unwrap();
     drop(server);
+    let (begun, error) = (Instant::now(), store.check_writable().unwrap_err());
+    assert_eq!(error.store_fault(), Some(StoreFault::Away), "{error}");
+    assert!(begun.elapsed() < WAITED_FOR, "a load balancer waits");
     let error = PostgresStore::open(options).unwrap().check_writable();
     let error = error.unwrap_err();
     assert_eq!(error.store_fault(), Some(StoreFault::Away), "{error}");
+}
+
+/// A commit whose standby does not answer: its writer is told so, others are refused, reads go on, and
+/// what was given up is stored once when the standby is back.
+#[test]
+fn a_standby_that_does_not_answer_stops_writes_alone() {
+    let server = Server::start(&Setup::default());
+    let mut options = Options::new(&server.url);
+    options.allows_unsafe = true;
+    options.commit_timeout = Duration::from_secs(2);
+    options.connections_max = 4;
+    let open = || PostgresStore::open(options.clone()).unwrap();
+    let (store, other) = (open(), open());
+    write(&store, "before").unwrap();
+    write(&other, "before, too").unwrap();
+    let wait_for = |standbys: &str| {
+        with_client(&server.url, async |client| {
+            let sql = format!("ALTER SYSTEM SET synchronous_standby_names = '{standbys}'");
+            client.batch_execute(&sql).await.unwrap();
+            client
+                .batch_execute("SELECT pg_reload_conf()")
+                .await
+                .unwrap();
+        });
+    };
+    let ids = || {
+        let memories = store.list(&filter(), PAGE).unwrap().into_iter();
+        memories
+            .map(|memory| memory.id.as_str().to_owned())
+            .collect::<Vec<_>>()
+    };
+    let before = ids();
+    wait_for("nobody");
+    // A process of the server takes the setting up at its leisure otherwise.
+    server.restart(false);
+    let both = ["one", "two"];
+    let unknown: Vec<&str> = thread::scope(|scope| {
+        let calls = both.map(|id| {
+            let store = &store;
+            scope.spawn(move || write(store, id))
+        });
+        let told = calls.map(|call| call.join().unwrap().unwrap_err().message);
+        // They share a transaction, or the second one finds the first.
+        let is_unknown = |told: &str| told.contains("look whether it is there");
+        let those = both.into_iter().zip(told);
+        let unknown = those.filter(|(_, told)| is_unknown(told));
+        let unknown = unknown.map(|(id, _)| id).collect();
+        // As many other spaces as there are connections.
+        let elsewhere: Vec<_> = (0..4)
+            .map(|number| {
+                let store = &store;
+                scope.spawn(move || {
+                    let mut memory = memory(&format!("elsewhere {number}"));
+                    memory.space = Space::parse("space", &format!("s{number}")).unwrap();
+                    store.commit(put(&memory, Vec::new()))
+                })
+            })
+            .collect();
+        for call in elsewhere {
+            let error = call.join().unwrap().unwrap_err();
+            assert!(error.is_unavailable(), "{error:?}");
+        }
+        unknown
+    });
+    assert!(!unknown.is_empty());
+    assert_eq!(ids(), before);
+    assert_says(
+        write(&store, "later"),
+        &["nothing of this one is stored", "standby"],
+    );
+    assert_says(write(&other, "there"), &["try again"]);
+    let checks = other.server_checks(memory("now").created_at);
+    let standbys = checks.iter().find(|check| check.subject == "standbys");
+    assert!(standbys.unwrap().text.contains("nobody"), "{standbys:?}");
+    wait_for("");
+    let begun = Instant::now();
+    let mut expected: Vec<String> = before;
+    expected.extend(unknown.iter().map(|id| (*id).to_owned()));
+    expected.sort();
+    let sorted = || {
+        let mut ids = ids();
+        ids.sort();
+        ids
+    };
+    while sorted() != expected {
+        assert!(begun.elapsed() < Duration::from_mins(1), "{:?}", sorted());
+        thread::yield_now();
+    }
+    for id in unknown {
+        let error = write(&store, id).unwrap_err();
+        assert_eq!(error.code, ErrorCode::Conflict, "{error}");
+    }
+    write(&store, "later").unwrap();
 }
 
 /// A transaction says that it writes, which counts more than what is usual for its role.

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
-use loci_core::{Batch, Change, ContentHash, IdempotentReply, ModelId, Store, Vector};
+use loci_core::{Batch, Change, ContentHash, IdempotentReply, ModelId, Store, Vector, Version};
 use loci_store_postgres::{Options, PostgresStore};
 use loci_testkit::contract::{memory, passage, put};
 use loci_testkit::postgres::{PLAIN_ROLE, has_row_security, server_url};
@@ -22,7 +22,7 @@ use crate::{Schemas, keep_most_promises, named, while_connections_are_cut, with_
 
 /// The statements over all spaces: a part by which each is known, and who waits for it. No caller
 /// of a tool does.
-const OVER_ALL_SPACES: [(&str, &str); 8] = [
+const OVER_ALL_SPACES: [(&str, &str); 9] = [
     (
         "embedded IS DISTINCT FROM $1",
         "the embedder looks which spaces have work",
@@ -30,6 +30,10 @@ const OVER_ALL_SPACES: [(&str, &str); 8] = [
     (
         "FROM @model WHERE $1::text IS NULL OR",
         "models that no process uses are retired",
+    ),
+    (
+        "LEFT JOIN @examined AS e ON e.space = s.space",
+        "the examiner looks which spaces have work",
     ),
     (
         "expires_from <= $1 OR",
@@ -139,7 +143,7 @@ fn every_key_begins_with_the_space() {
     });
 }
 
-/// Embeds a memory by two models and keeps a reply with its text, because the few steps of the model
+/// Embeds a memory by two models, and keeps a reply with its text and a version of it, because the few steps of the model
 /// check leave no rows of these.
 fn leave_rows(store: &PostgresStore) {
     let memory = memory("embedded");
@@ -166,7 +170,8 @@ fn leave_rows(store: &PostgresStore) {
         expires_at: memory.created_at.plus_seconds(60),
     };
     let reply = Change::PutIdempotentReply(Box::new(reply));
-    for change in [embed("one"), embed("another"), reply] {
+    let version = Change::PutVersion(Box::new(Version::of(&memory)));
+    for change in [embed("one"), embed("another"), reply, version] {
         let batch = Batch::new(memory.space.clone(), vec![change]);
         store.commit(batch).unwrap();
     }
@@ -292,7 +297,9 @@ fn problems_of_text(sql: &str) -> Vec<String> {
         let alias = (words.get(number + 1) == Some(&"AS")).then(|| words[number + 2]);
         let alias = alias.map(|alias| alias.trim_matches([')', ',']));
         if words[number - 1] == "INTO" {
-            if !sql.contains(" VALUES (") || !sql.contains("(space") && !sql.contains(", space") {
+            // Rows that are made of others of the space stay on its node.
+            let names_the_space = sql.contains(" VALUES (") || sql.contains(") SELECT space,");
+            if !names_the_space || !sql.contains("(space") && !sql.contains(", space") {
                 problems.push(format!("inserts into {table} without values or a space"));
             }
         } else {
@@ -409,15 +416,19 @@ impl Tables {
                     // These have the empty space in every row.
                     ("lease" | "token", "space") => "space".to_owned(),
                     ("lease", "name") | ("token", "id") => format!("{column} || n"),
-                    ("token", "hash") => "sha256(convert_to(hash::text || n, 'UTF8'))".to_owned(),
+                    ("token", "hash" | "family") => {
+                        format!("sha256(convert_to({column}::text || n, 'UTF8'))")
+                    }
                     (_, "space") => "space || '~' || n".to_owned(),
                     _ => column.clone(),
                 });
             let copied: Vec<_> = copied.collect();
+            // Of few rows, so that many spaces share them, and each partition has some.
+            let few = format!("(SELECT * FROM {source}.{table} LIMIT {})", ROWS / 200);
             let copy = format!(
-                "INSERT INTO {target} ({}) SELECT {} FROM {source}.{table}, \
-                 generate_series({from} / (SELECT count(*) FROM {source}.{table}) + 1, \
-                 {to} / (SELECT count(*) FROM {source}.{table})) AS n",
+                "INSERT INTO {target} ({}) SELECT {} FROM {few} AS few, \
+                 generate_series({from} / (SELECT count(*) FROM {few} AS few) + 1, \
+                 {to} / (SELECT count(*) FROM {few} AS few)) AS n",
                 columns.join(", "),
                 copied.join(", ")
             );

@@ -1,8 +1,9 @@
 //! Checks and repairs, on rows that are broken by SQL.
 
 use loci_core::{
-    Batch, CandidateQuery, Change, EnrichmentStatus, Fact, FactQuery, FactStore, Maintenance,
-    Memory, ModelId, Name, ProblemKind, Store, Thread, Vector,
+    AuditEntry, AuditFailure, AuditRecord, AuditStore, Batch, CandidateQuery, Change, DailyQuery,
+    EnrichmentStatus, ErrorCode, Fact, FactQuery, FactStore, Maintenance, Memory, ModelId, Name,
+    ProblemKind, RecordVerb, Store, Thread, Timestamp, Vector,
 };
 use loci_store_postgres::{Options, PostgresStore};
 use loci_testkit::contract::{filter, memory, put};
@@ -129,6 +130,11 @@ const CASES: [(&str, ProblemKind, &str); 17] = [
         "the table \"mine\" was not made by loci",
     ),
 ];
+
+/// Takes back the migration to tokens of clients.
+pub(crate) const DROP_GRANTS: &str = "ALTER TABLE @token DROP COLUMN client_id, DROP COLUMN client, DROP COLUMN resource, \
+    DROP COLUMN parent, DROP COLUMN family, DROP COLUMN secret, DROP COLUMN renewable_until, \
+    DROP COLUMN redirect_uri, DROP COLUMN challenge";
 
 #[test]
 fn what_is_derived_is_checked_and_repaired() {
@@ -262,8 +268,11 @@ fn an_upgrade_leaves_the_authors_of_facts_unknown() {
     put(&PostgresStore::open(options.clone()).unwrap(), "before");
     run_sql(
         &options,
-        "ALTER TABLE @fact DROP COLUMN author; DELETE FROM @migration WHERE version >= 6; \
-         UPDATE @installation SET readable_from = 5",
+        &format!(
+            "ALTER TABLE @fact DROP COLUMN author; DROP TABLE @daily; DROP TABLE @open_item; \
+             DROP TABLE @examined; {DROP_GRANTS}; DELETE FROM @migration WHERE version >= 6; \
+             UPDATE @installation SET readable_from = 5"
+        ),
     );
     let store = PostgresStore::open(options).unwrap();
     put(&store, "later");
@@ -282,6 +291,64 @@ fn an_upgrade_leaves_the_authors_of_facts_unknown() {
     };
     assert_eq!(facts, Ok(vec![before, fact("later")]));
     assert_eq!(store.structure_check(), Ok(Vec::new()));
+}
+
+/// The upgrade counts the calls of the log as the store does when it appends them.
+#[test]
+fn an_upgrade_counts_the_calls_of_the_log() {
+    let schemas = Schemas::default();
+    let options = schemas.options();
+    let home = filter().space;
+    let call = |number: u64| {
+        let record = |position: u64| AuditRecord {
+            id: format!("memory {position}"),
+            verb: RecordVerb::ALL[usize::try_from(number % 5).unwrap()],
+            is_own: true,
+        };
+        AuditEntry {
+            space: home.clone(),
+            at: Timestamp::from_microseconds((number.cast_signed() - 20) * 40_000_000_001),
+            user: (!number.is_multiple_of(4)).then(|| "ann".to_owned()),
+            caller: None,
+            client: (!number.is_multiple_of(3)).then(|| "app".to_owned()),
+            session: None,
+            dialect: ["hook", "vault"][usize::from(number % 3 != 1)].to_owned(),
+            tool: ["session_start", "recall"][usize::from(!number.is_multiple_of(2))].to_owned(),
+            operation: "memory:read".to_owned(),
+            duration_microseconds: 500 << (number % 13),
+            query: number.is_multiple_of(2).then(|| "asked".to_owned()),
+            results: (!number.is_multiple_of(5)).then_some(number % 3),
+            reply_tokens: Some(number),
+            failure: number.is_multiple_of(7).then_some(AuditFailure {
+                code: ErrorCode::Unavailable,
+                message: None,
+            }),
+            records: (0..number % 3).map(record).collect(),
+            further_records: 0,
+        }
+    };
+    let calls: Vec<AuditEntry> = (0..60).map(call).collect();
+    let days = DailyQuery {
+        space: home.clone(),
+        user: None,
+        from: -99,
+        until: 99,
+    };
+    let store = PostgresStore::open(options.clone()).unwrap();
+    store.append_audit(&calls).unwrap();
+    let counted = store.daily(&days).unwrap();
+    let in_all: u64 = counted.iter().map(|count| count.calls).sum();
+    assert_eq!(in_all, 60);
+    drop(store);
+    run_sql(
+        &options,
+        &format!(
+            "DROP TABLE @daily; DROP TABLE @open_item; DROP TABLE @examined; {DROP_GRANTS}; \
+             DELETE FROM @migration WHERE version >= 7; UPDATE @installation SET readable_from = 6"
+        ),
+    );
+    let store = PostgresStore::open(options).unwrap();
+    assert_eq!(store.daily(&days), Ok(counted));
 }
 
 #[test]

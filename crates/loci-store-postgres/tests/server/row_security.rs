@@ -10,6 +10,7 @@ use loci_testkit::postgres::{plain_server_url, server_url};
 use tokio_postgres::error::SqlState;
 
 use crate::faults::{Role, as_user, assert_says};
+use crate::maintenance::DROP_GRANTS;
 use crate::{Schemas, run_sql, with_client};
 
 const ON: &str = "ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY";
@@ -241,8 +242,12 @@ fn tables_of_the_first_version_get_policies() {
         for sql in [
             "DROP TABLE @version",
             "DROP TABLE @tombstone",
+            "DROP TABLE @daily",
+            "DROP TABLE @open_item",
+            "DROP TABLE @examined",
             "ALTER TABLE @audit DROP COLUMN client, DROP COLUMN session, DROP COLUMN reply_tokens",
             "ALTER TABLE @fact DROP COLUMN author",
+            DROP_GRANTS,
         ] {
             run_sql(&options, sql);
         }

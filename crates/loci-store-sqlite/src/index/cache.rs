@@ -39,7 +39,7 @@ pub(crate) struct Cache {
     /// Rings when that thread ends.
     renewing_ended: Condvar,
     /// Held while the index is brought up to date, before the index itself is locked.
-    follower: Mutex<Option<Follower>>,
+    follower: Mutex<Option<CommitFollower>>,
     index: RwLock<Index>,
     /// True if a search need not load it first.
     is_loaded: AtomicBool,
@@ -89,7 +89,7 @@ impl Drop for EndOfRenewing {
 
 /// The connection that watches for commits, and how far the index has come.
 #[derive(Debug)]
-struct Follower {
+struct CommitFollower {
     connection: Connection,
     /// As of when the index was last brought up to date.
     data_version: i64,
@@ -415,10 +415,10 @@ impl Cache {
         }
     }
 
-    fn follow(self: &Arc<Self>, place: &mut MutexGuard<'_, Option<Follower>>) -> Result<()> {
+    fn follow(self: &Arc<Self>, place: &mut MutexGuard<'_, Option<CommitFollower>>) -> Result<()> {
         let follower = match place.as_mut() {
             Some(follower) => follower,
-            None => place.insert(Follower {
+            None => place.insert(CommitFollower {
                 connection: self.database.connect_reader()?,
                 data_version: NO_DATA_VERSION,
                 change: -1,

@@ -13,10 +13,10 @@ use crate::connection::{Database, Readers};
 use crate::failure::Failure;
 use crate::index::cache::Cache;
 use crate::integrity::repair::Work;
-use crate::opening::as_it_is::AsItIs;
 use crate::opening::files::{has_bytes, log_of};
 use crate::opening::open::{Options, open};
 use crate::opening::open_error::{DATABASE, OpenError};
+use crate::opening::read_only_files::ReadOnlyFiles;
 use crate::opening::{folder, identity, presence};
 use crate::writer::Writer;
 
@@ -32,7 +32,7 @@ pub(crate) struct OpenDatabase {
     /// Says that the store is open: the last to go. None for what cannot be written.
     _presence: Option<File>,
     /// What is read as it is, because it cannot be written.
-    pub(crate) as_it_is: Option<AsItIs>,
+    pub(crate) read_only: Option<ReadOnlyFiles>,
 }
 
 impl OpenDatabase {
@@ -67,7 +67,7 @@ impl OpenDatabase {
             database,
             segment_has_remains: AtomicBool::new(false),
             _presence: presence,
-            as_it_is: None,
+            read_only: None,
         })
     }
 
@@ -102,7 +102,9 @@ impl OpenDatabase {
 
     /// Returns whether the files that are read as they are were written since.
     pub(crate) fn is_changed(&self) -> bool {
-        self.as_it_is.as_ref().is_some_and(AsItIs::is_changed)
+        self.read_only
+            .as_ref()
+            .is_some_and(ReadOnlyFiles::is_changed)
     }
 
     pub(crate) fn work(&self) -> Work<'_> {

@@ -13,12 +13,12 @@ use std::path::Path;
 use tempfile::TempDir;
 
 use crate::connection::{Access, Database};
-use crate::opening::as_it_is::{AsItIs, FileState};
 use crate::opening::copies::is_restoring;
 use crate::opening::files::{copy_with_log, has_bytes, log_of};
 use crate::opening::open::{Options, analysis, version};
 use crate::opening::open_database::OpenDatabase;
 use crate::opening::open_error::{DATABASE, LOCK, OpenError};
+use crate::opening::read_only_files::{FileState, ReadOnlyFiles};
 use crate::opening::{folder, identity, presence, reanalysis, schema};
 
 /// As [`SqliteStore::open_read_only`](crate::SqliteStore::open_read_only).
@@ -31,7 +31,7 @@ pub(crate) fn open(folder: &Path, options: Options) -> Result<OpenDatabase, Open
         .map_err(|error| OpenError::from_database(&error, &database.path))?;
     let mut opened = OpenDatabase::start(database, connection, None, options)?;
     let is_unlocked = opened.database.access == Access::Immutable && copy.is_none();
-    opened.as_it_is = Some(AsItIs {
+    opened.read_only = Some(ReadOnlyFiles {
         folder: folder.to_owned(),
         state: is_unlocked.then_some(state),
         copy,
@@ -61,9 +61,9 @@ fn database(folder: &Path, options: Options) -> Result<(Database, Option<TempDir
     if is_open_elsewhere(&folder) {
         return Ok((database(Access::ReadOnly), None));
     }
-    let as_it_is = database(Access::Immutable);
-    if !has_bytes(&log_of(&path)) && is_current(&as_it_is)? {
-        return Ok((as_it_is, None));
+    let immutable = database(Access::Immutable);
+    if !has_bytes(&log_of(&path)) && is_current(&immutable)? {
+        return Ok((immutable, None));
     }
     let copy = copy_with_log(&path)
         .and_then(|copy| {

@@ -13,7 +13,7 @@ pub(crate) const APPLICATION_ID: i64 = 0x6c6f_6369;
 
 /// Every migration that was ever released, oldest first. Each sets `user_version` to its own
 /// number, so that one look tells whether there is anything to do.
-const MIGRATIONS: [(&str, &str); 15] = [
+const MIGRATIONS: [(&str, &str); 18] = [
     (
         "V1__memories",
         include_str!("../../migrations/V1__memories.sql"),
@@ -70,6 +70,18 @@ const MIGRATIONS: [(&str, &str); 15] = [
     (
         "V15__authors_of_facts",
         include_str!("../../migrations/V15__authors_of_facts.sql"),
+    ),
+    (
+        "V16__daily",
+        include_str!("../../migrations/V16__daily.sql"),
+    ),
+    (
+        "V17__open_items",
+        include_str!("../../migrations/V17__open_items.sql"),
+    ),
+    (
+        "V18__grants",
+        include_str!("../../migrations/V18__grants.sql"),
     ),
 ];
 

@@ -1,12 +1,13 @@
 //! Statements over the audit log.
 
-use loci_core::{AuditEntry, AuditQuery, AuditRecord, Space};
+use loci_core::{AuditEntry, AuditQuery, AuditRecord, DailyCount, Space};
 use loci_index::records::{AUDIT_ENTRY, AUDIT_RECORD};
 use loci_index::sql::of_audit;
 use rusqlite::types::Value;
 use rusqlite::{Connection, params};
 
 use crate::failure::Result;
+use crate::statements::daily;
 use crate::statements::filter_sql::{Sqlite, parameters};
 use crate::statements::row::{read_all, read_space};
 use crate::statements::wipes::is_wiped;
@@ -37,8 +38,10 @@ pub(crate) fn columns() -> String {
     format!("{}, {AUDIT_ENTRY}", holds!())
 }
 
+/// Appends entries, except those of wiped users, and adds them to the counts of their days.
 pub(crate) fn append(connection: &Connection, entries: &[AuditEntry]) -> Result<()> {
     entries.iter().try_for_each(AuditEntry::check)?;
+    let mut counted = Vec::new();
     let sql = format!(
         "INSERT INTO audit ({AUDIT_ENTRY})
          VALUES (NULL, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)"
@@ -52,6 +55,7 @@ pub(crate) fn append(connection: &Connection, entries: &[AuditEntry]) -> Result<
         {
             continue;
         }
+        counted.push(entry);
         let failure = entry.failure.as_ref();
         statement.execute(params![
             entry.space.as_str(),
@@ -86,6 +90,9 @@ pub(crate) fn append(connection: &Connection, entries: &[AuditEntry]) -> Result<
                 further
             ])?;
         }
+    }
+    for (space, counts) in DailyCount::all(counted) {
+        daily::add(connection, &space, &counts)?;
     }
     Ok(())
 }

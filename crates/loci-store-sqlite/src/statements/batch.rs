@@ -127,6 +127,7 @@ fn apply_to_records(connection: &Connection, space: &Space, change: &Change) -> 
             before,
             valid_to,
         } => facts::end(connection, space, id, *before, *valid_to)?,
+        Change::DeleteFacts { facts } => facts::delete(connection, space, facts)?,
         Change::PutTunnel { tunnel, expect } => {
             assert_same_space(space, &tunnel.space, "a tunnel")?;
             tunnels::put(connection, tunnel, expect.as_deref())?;

@@ -1,6 +1,6 @@
 //! The number of memories in each place.
 
-use loci_core::{Filter, LocationCount};
+use loci_core::{Filter, LocationCount, Timestamp};
 use rusqlite::Connection;
 
 use crate::failure::Result;
@@ -23,6 +23,24 @@ pub(crate) fn count_uncached(
 ) -> Result<Vec<LocationCount>> {
     let conditions = Conditions::of(filter);
     let sql = by_location_sql(&recounted_rows_sql(filter, &conditions));
+    read(connection, &sql, &conditions)
+}
+
+/// Counts what was last returned at that time or later, by a look at what was ever returned.
+pub(crate) fn count_used(
+    connection: &Connection,
+    filter: &Filter,
+    since: Timestamp,
+) -> Result<Vec<LocationCount>> {
+    let mut conditions = Conditions::of(filter);
+    let sql = by_location_sql(&format!(
+        "SELECT m.collection, m.section, m.kind, 1 AS memories FROM access AS a CROSS JOIN memory AS m \
+         WHERE a.last >= :since AND m.row = a.memory AND {}",
+        conditions.sql
+    ));
+    conditions
+        .values
+        .push((":since", since.microseconds().into()));
     read(connection, &sql, &conditions)
 }
 

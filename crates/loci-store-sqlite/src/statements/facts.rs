@@ -1,5 +1,7 @@
 //! Statements over the facts of the knowledge graph.
 
+use std::collections::BTreeSet;
+
 use loci_core::{Fact, FactCounts, FactQuery, Name, Period, Space, Timestamp};
 use loci_index::sql::of_facts;
 use rusqlite::types::Value;
@@ -167,6 +169,75 @@ pub(crate) fn end(
     record_other_change(connection)
 }
 
+/// The names of facts that no fact has any more. `?2` says whether it is a relation, `?3` is its key.
+pub(crate) const UNUSED: &str =
+    "DELETE FROM graph_name WHERE space = ?1 AND is_relation = ?2 AND key = ?3
+    AND NOT EXISTS (SELECT 1 FROM fact WHERE space = ?1 AND ?2 AND predicate = ?3)
+    AND NOT EXISTS (SELECT 1 FROM fact WHERE space = ?1 AND NOT ?2 AND subject = ?3)
+    AND NOT EXISTS (SELECT 1 FROM fact WHERE space = ?1 AND NOT ?2 AND object = ?3)";
+
+pub(crate) fn delete(
+    connection: &Connection,
+    space: &Space,
+    facts: &[(String, Option<Period>)],
+) -> Result<()> {
+    let sql = "DELETE FROM fact WHERE space = ?1 AND id = ?2 AND to_first IS ?3 AND to_last IS ?4
+        RETURNING subject, predicate, object";
+    let mut names: BTreeSet<(bool, String)> = BTreeSet::new();
+    for (id, before) in facts {
+        let [first, last] = bounds(*before);
+        let removed: Option<[String; 3]> = connection
+            .prepare_cached(sql)?
+            .query_row(params![space.as_str(), id, first, last], |row| {
+                Ok([row.get(0)?, row.get(1)?, row.get(2)?])
+            })
+            .optional()?;
+        let Some([subject, predicate, object]) = removed else {
+            return Err(conflict(format!(
+                "the fact `{id}` is not there, or its end changed; read it again and retry"
+            )));
+        };
+        names.extend([(false, subject), (true, predicate), (false, object)]);
+    }
+    // Once for all of them, because a relation that is used is looked for among all facts.
+    let mut things = 0;
+    for (is_relation, key) in names {
+        let removed = connection.prepare_cached(UNUSED)?.execute(params![
+            space.as_str(),
+            is_relation,
+            key
+        ])?;
+        things += if is_relation { 0 } else { removed };
+    }
+    let sql = "UPDATE graph_count SET facts = facts - ?2, things = things - ?3 WHERE space = ?1";
+    let (facts, things) = (facts.len().cast_signed(), things.cast_signed());
+    connection
+        .prepare_cached(sql)?
+        .execute(params![space.as_str(), facts, things])?;
+    record_other_change(connection)
+}
+
+/// The fact with the id `?2`.
+pub(crate) fn with_id() -> String {
+    format!(
+        "SELECT {} FROM fact AS f WHERE f.space = ?1 AND f.id = ?2",
+        columns()
+    )
+}
+
+pub(crate) fn with_ids(
+    connection: &Connection,
+    space: &Space,
+    ids: &[String],
+) -> Result<Vec<Fact>> {
+    let sql = with_id();
+    let mut facts = Vec::new();
+    for id in ids {
+        facts.extend(read_all(connection, &sql, params![space.as_str(), id])?);
+    }
+    Ok(facts)
+}
+
 pub(crate) fn find(connection: &Connection, query: &FactQuery) -> Result<Vec<Fact>> {
     let (sql, values) = select(query);
     read_all(connection, &sql, &*parameters(&values))
@@ -179,10 +250,10 @@ pub(crate) fn select(query: &FactQuery) -> (String, Vec<(&'static str, Value)>) 
     (format!("SELECT {} FROM {facts}", columns()), values)
 }
 
-/// Facts that ended at the moment `?2` or before.
+/// Facts whose end has no later last moment than `?2`.
 pub(crate) const ENDED: &str = "SELECT count(*) FROM fact WHERE space = ?1 AND to_last <= ?2";
-/// Facts that start after the moment `?2` and do not end by then.
-pub(crate) const TO_COME: &str = "SELECT count(*) FROM fact WHERE space = ?1 AND from_first > ?2 AND (to_last IS NULL OR to_last > ?2)";
+/// Facts that start after the moment `?3` and whose end has a later last moment than `?2`.
+pub(crate) const TO_COME: &str = "SELECT count(*) FROM fact WHERE space = ?1 AND from_first > ?3 AND (to_last IS NULL OR to_last > ?2)";
 
 pub(crate) fn counts(connection: &Connection, space: &Space, now: Timestamp) -> Result<FactCounts> {
     let snapshot = connection.unchecked_transaction()?;
@@ -192,13 +263,15 @@ pub(crate) fn counts(connection: &Connection, space: &Space, now: Timestamp) -> 
         .query_row([space.as_str()], |row| Ok((row.get(0)?, row.get(1)?)))
         .optional()?;
     let (things, facts) = totals.unwrap_or_default();
-    let whose = params![space.as_str(), now.microseconds()];
+    let over = Period::last_over_at(now).microseconds();
     let ended: i64 = snapshot
         .prepare_cached(ENDED)?
-        .query_row(whose, |row| row.get(0))?;
+        .query_row(params![space.as_str(), over], |row| row.get(0))?;
     let to_come: i64 = snapshot
         .prepare_cached(TO_COME)?
-        .query_row(whose, |row| row.get(0))?;
+        .query_row(params![space.as_str(), over, now.microseconds()], |row| {
+            row.get(0)
+        })?;
     let sql = format!(
         "SELECT {NAME_HOLDS}, n.space, n.spelling FROM graph_name AS n WHERE n.space = ?1 AND n.is_relation = 1
          ORDER BY n.key"

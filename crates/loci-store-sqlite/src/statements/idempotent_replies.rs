@@ -70,7 +70,7 @@ pub(crate) fn keep(connection: &Connection, answer: &IdempotentReply) -> Result<
     ])?;
     if kept == 0 {
         return Err(conflict(
-            "the key of this call was used by another one meanwhile; call again",
+            "the key of this call was used by another call first; call again",
         ));
     }
     let mut excess = connection.prepare_cached(EXCEEDS)?;

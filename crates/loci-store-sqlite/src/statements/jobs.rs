@@ -41,7 +41,7 @@ pub(crate) fn settle(connection: &Connection, job: &Job, outcome: &JobOutcome) -
     );
     let Some(row) = held.optional()? else {
         return Err(conflict(format!(
-            "the job of memory `{}` was leased again or removed meanwhile; leave it to whoever has it now",
+            "the job of memory `{}` was leased again or removed; leave it to the process that has it now",
             job.memory
         )));
     };

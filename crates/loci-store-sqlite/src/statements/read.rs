@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ops::Range;
 
 use loci_core::{
-    Delivery, EnrichmentStatus, FilingOrder, Filter, Forgotten, Location, Memory, MemoryId,
-    ModelId, Page, Space, StatusCount, Tier, Timestamp, Vector,
+    Delivery, EnrichmentStatus, FilingOrder, Filter, Location, Memory, MemoryId, ModelId, Page,
+    Space, StatusCount, Tier, Timestamp, Vector,
 };
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, Row, params};
@@ -140,23 +140,8 @@ pub(crate) fn list(connection: &Connection, filter: &Filter, page: Page) -> Resu
     )
 }
 
-pub(crate) fn filed(
-    connection: &Connection,
-    filter: &Filter,
-    order: FilingOrder,
-    page: Page,
-) -> Result<Vec<Memory>> {
-    let conditions = Conditions::of(filter);
-    read_page(
-        connection,
-        &filed_sql(filter, &conditions, order),
-        conditions.values,
-        page,
-    )
-}
-
 /// The records of a page, whose bounds are the parameters `:limit` and `:offset`.
-fn read_page(
+pub(crate) fn read_page(
     connection: &Connection,
     sql: &str,
     mut values: Vec<(&'static str, Value)>,
@@ -190,33 +175,7 @@ pub(crate) fn list_sql(filter: &Filter, conditions: &Conditions) -> String {
     )
 }
 
-/// Rows are numbered as they come. The skipped rows are counted before anything is joined.
-pub(crate) fn filed_sql(filter: &Filter, conditions: &Conditions, order: FilingOrder) -> String {
-    let Conditions {
-        sql,
-        place,
-        successor,
-        ..
-    } = conditions;
-    // Of what is plain, and so not forgotten, an index says so, and nothing else is looked at.
-    let shows_plain = filter.asks_for_places_only()
-        && filter.forgotten != Forgotten::Only
-        && filter.kinds.is_empty()
-        && (filter.tiers.is_empty() || filter.tiers.contains(&Tier::LongTerm));
-    let passes = if shows_plain {
-        format!("{place} AND (m.is_plain OR ({sql}))")
-    } else {
-        sql.clone()
-    };
-    let direction = direction(order);
-    format!(
-        "SELECT {WHOLE_COLUMNS}, ({successor}) FROM (
-             SELECT m.row FROM memory AS m WHERE {passes} ORDER BY m.row{direction} LIMIT :limit OFFSET :offset
-         ) AS page CROSS JOIN {WHOLE_TABLES} WHERE m.row = page.row ORDER BY page.row{direction}"
-    )
-}
-
-fn direction(order: FilingOrder) -> &'static str {
+pub(crate) fn direction(order: FilingOrder) -> &'static str {
     match order {
         FilingOrder::FirstFirst => "",
         FilingOrder::LastFirst => " DESC",

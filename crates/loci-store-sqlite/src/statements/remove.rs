@@ -11,7 +11,7 @@ use crate::statements::note_files::IS_NOTE;
 use crate::statements::passages::passage_keys;
 use crate::statements::row::{MEMORY_HOLDS, memory_holds};
 use crate::statements::write::delete;
-use crate::statements::{audit, facts, jobs, tunnels, versions};
+use crate::statements::{audit, daily, facts, jobs, open_items, tunnels, versions};
 use crate::writer::WorkSlice;
 
 /// Newest rows of the change log that a trim leaves. A process that is further behind loads its
@@ -119,6 +119,7 @@ fn hide(connection: &Connection, row: i64, now: Timestamp) -> Result<bool> {
         delete(connection, row)?;
         return Ok(true);
     }
+    open_items::leave(connection, row)?;
     let sql = "UPDATE memory SET deleted_at = ?2 WHERE row = ?1 AND deleted_at IS NULL";
     if connection
         .prepare_cached(sql)?
@@ -215,23 +216,10 @@ pub(crate) fn wipe(
         ("origin", origin),
         ("pseudonym", pseudonym),
     ])?;
-    let mut statement = connection.prepare_cached(WIPED)?;
-    let memories = statement.query_map(params![space.as_str(), owner, origin], |row| {
-        Ok((row.get(0)?, row.get(1)?))
-    })?;
-    let mut wiped = WipeCounts::default();
-    for (row, goes) in memories.collect::<rusqlite::Result<Vec<(i64, bool)>>>()? {
-        if goes || is_broken(connection, row)? {
-            delete(connection, row)?;
-            wiped.memories += 1;
-        } else {
-            let sql = "UPDATE memory SET owner = ?2, actor = NULL, revision = revision + 1 WHERE row = ?1";
-            connection
-                .prepare_cached(sql)?
-                .execute(params![row, pseudonym])?;
-            record_change(connection, row)?;
-        }
-    }
+    let mut wiped = WipeCounts {
+        memories: wipe_memories(connection, space, owner, origin, pseudonym)?,
+        ..WipeCounts::default()
+    };
     if let Some(pseudonym) = pseudonym {
         wiped.audit_entries += leave_pseudonym(connection, space, owner, origin, pseudonym)?;
     }
@@ -257,7 +245,13 @@ pub(crate) fn wipe(
     }
     let whose = params![space.as_str(), owner, origin];
     wiped.audit_entries += connection.prepare_cached(WIPED_CALLS)?.execute(whose)? as u64;
-    for sql in [WIPED_ANSWERS, WIPED_DAMAGE, WIPED_NOTE, UNNAME] {
+    for sql in [
+        daily::WIPED,
+        WIPED_ANSWERS,
+        WIPED_DAMAGE,
+        WIPED_NOTE,
+        UNNAME,
+    ] {
         connection.prepare_cached(sql)?.execute(whose)?;
     }
     // A change of no memory: its number comes after all that was there before the wipe, even if
@@ -272,6 +266,35 @@ pub(crate) fn wipe(
         .prepare_cached(sql)?
         .execute(params![space.as_str(), owner, origin, at, number])?;
     Ok(wiped)
+}
+
+/// Deletes the memories of a user, and puts the pseudonym in the place of the owner of memories that
+/// others have a part in; returns the number of deleted ones.
+fn wipe_memories(
+    connection: &Connection,
+    space: &Space,
+    owner: &str,
+    origin: Option<&str>,
+    pseudonym: Option<&str>,
+) -> Result<u64> {
+    let mut statement = connection.prepare_cached(WIPED)?;
+    let memories = statement.query_map(params![space.as_str(), owner, origin], |row| {
+        Ok((row.get(0)?, row.get(1)?))
+    })?;
+    let mut deleted = 0;
+    for (row, goes) in memories.collect::<rusqlite::Result<Vec<(i64, bool)>>>()? {
+        if goes || is_broken(connection, row)? {
+            delete(connection, row)?;
+            deleted += 1;
+        } else {
+            let sql = "UPDATE memory SET owner = ?2, actor = NULL, revision = revision + 1 WHERE row = ?1";
+            connection
+                .prepare_cached(sql)?
+                .execute(params![row, pseudonym])?;
+            record_change(connection, row)?;
+        }
+    }
+    Ok(deleted)
 }
 
 /// Puts the pseudonym in the place of the user's name where it stands on what others have, and on
@@ -320,7 +343,7 @@ pub(crate) struct DueRows {
 
 impl DueRows {
     /// All kinds, memories first.
-    pub(crate) fn all(sweep: &Sweep) -> [DueRows; 7] {
+    pub(crate) fn all(sweep: &Sweep) -> [DueRows; 8] {
         let due = |table, condition, order, moment| DueRows {
             table,
             condition,
@@ -361,6 +384,13 @@ impl DueRows {
                 sweep.audited_before,
             ),
             due("wipe", "at < ?1", "at", sweep.wiped_before),
+            // Its moments are days.
+            due(
+                "daily",
+                "day < ?1",
+                "day",
+                Timestamp::from_microseconds(sweep.counted_before),
+            ),
         ]
     }
 

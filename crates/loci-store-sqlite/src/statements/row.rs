@@ -117,6 +117,18 @@ pub(crate) fn read_superseded(row: &Row<'_>) -> Result<Memory> {
     })
 }
 
+/// Returns the same with the number of the row, which is the next column.
+pub(crate) fn read_numbered(row: &Row<'_>) -> Result<(u64, Memory)> {
+    let (memory, mut columns) = read_first::<Memory>(row)?;
+    let superseded_by = columns.id_or_null()?;
+    let number = columns.integer_or_null()?.unwrap_or_default();
+    let memory = Memory {
+        superseded_by,
+        ..memory
+    };
+    Ok((number.cast_unsigned(), memory))
+}
+
 /// Returns the records that a statement finds.
 pub(crate) fn read_all<T: StoredRecord>(
     connection: &Connection,

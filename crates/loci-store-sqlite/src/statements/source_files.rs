@@ -74,7 +74,7 @@ fn expected(
         return Ok(());
     }
     Err(conflict(
-        "the file was read by another process meanwhile; read what is known of it again and retry",
+        "another process read the file first; read what is known about it again and retry",
     ))
 }
 

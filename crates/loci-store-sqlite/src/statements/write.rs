@@ -1,8 +1,8 @@
 //! Statements that change memories. They run on the writer's thread, inside its transaction.
 
 use loci_core::{
-    Access, EnrichmentStatus, Error, Expect, Memory, MemoryId, Passage, Space, Timestamp, Touch,
-    Vector,
+    Access, AccessIncrement, EnrichmentStatus, Error, Expect, Memory, MemoryId, Passage, Space,
+    Timestamp, Vector,
 };
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension, params};
@@ -12,11 +12,11 @@ use crate::integrity::checksum;
 use crate::opening::reanalysis::renew_memory;
 use crate::statements::change_feed::record_change;
 use crate::statements::filter_sql::bound;
-use crate::statements::jobs;
 use crate::statements::passages::{
     PASSAGE_HOLDS, POSITION_BITS, delete_passages, insert_passages, model, passage_keys,
 };
 use crate::statements::row::MEMORY_HOLDS;
+use crate::statements::{jobs, open_items};
 use loci_index::codec::{
     encode_attributes, encode_citations, encode_links, encode_names, encode_vector,
 };
@@ -95,7 +95,7 @@ pub(crate) fn import_memory(
     }
     touch(
         connection,
-        &[Touch {
+        &[AccessIncrement {
             space: space.clone(),
             id: id.clone(),
             access: *access,
@@ -276,6 +276,7 @@ pub(crate) const REMOVE_VERSIONS: &str = "DELETE FROM version WHERE memory = ?1"
 
 /// Removes a memory for good, with all that hangs on it.
 pub(crate) fn delete(connection: &Connection, row: i64) -> Result<()> {
+    open_items::leave(connection, row)?;
     for sql in [
         "DELETE FROM memory WHERE row = ?1",
         "DELETE FROM content WHERE memory = ?1",
@@ -357,12 +358,12 @@ pub(crate) fn expected(
 }
 
 /// Counts returns of memories, which does not change them.
-pub(crate) fn touch(connection: &Connection, touches: &[Touch]) -> Result<()> {
+pub(crate) fn touch(connection: &Connection, touches: &[AccessIncrement]) -> Result<()> {
     let sql = "INSERT INTO access (memory, count, last) SELECT row, ?3, ?4 FROM memory WHERE space = ?1 AND id = ?2
         ON CONFLICT (memory) DO UPDATE SET count = count + excluded.count,
             last = coalesce(max(last, excluded.last), last, excluded.last)";
     let mut statement = connection.prepare_cached(sql)?;
-    for Touch { space, id, access } in touches {
+    for AccessIncrement { space, id, access } in touches {
         let last = access.last.map(Timestamp::microseconds);
         statement.execute(params![
             space.as_str(),

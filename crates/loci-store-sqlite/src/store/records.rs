@@ -4,17 +4,18 @@ use std::sync::Arc;
 
 use loci_core::{
     ArchiveStore, Archived, AuditEntry, AuditQuery, AuditStore, Batch, CacheEntry, CacheStore,
-    Decision, DecisionStore, Fact, FactCounts, FactQuery, FactStore, FailedJob, Filter,
-    IdempotencyStore, IdempotentReply, Job, JobCounts, JobStore, KeyedHash, MemoryId, NoteFile,
-    NoteStore, QueryVector, Result, Salt, SettingStore, SourceFile, SourceStore, Space, Timestamp,
+    DailyCount, DailyQuery, Decision, DecisionStore, Examined, ExaminedUntil, Fact, FactCounts,
+    FactQuery, FactStore, FailedJob, Filter, IdempotencyStore, IdempotentReply, Job, JobCounts,
+    JobStore, KeyedHash, MemoryId, NoteFile, NoteStore, OpenItem, OpenItemStore, Partition,
+    QueryVector, Result, Salt, SettingStore, SourceFile, SourceStore, Space, Timestamp, ToExamine,
     Token, TokenHash, TokenStore, Tombstone, TombstoneStore, Tunnel, TunnelStore, Version,
     VersionStore, check_lease,
 };
 
 use super::SqliteStore;
 use crate::statements::{
-    answers, archive, audit, batch, decisions, facts, idempotent_replies, jobs, note_files,
-    settings, source_files, tokens, tombstones, tunnels, versions,
+    answers, archive, audit, batch, daily, decisions, facts, idempotent_replies, jobs, note_files,
+    open_items, settings, source_files, tokens, tombstones, tunnels, versions,
 };
 
 impl ArchiveStore for SqliteStore {
@@ -197,6 +198,10 @@ impl FactStore for SqliteStore {
         self.read(|connection| facts::find(connection, query))
     }
 
+    fn facts_with_ids(&self, space: &Space, ids: &[String]) -> Result<Vec<Fact>> {
+        self.read(|connection| facts::with_ids(connection, space, ids))
+    }
+
     fn fact_counts(&self, space: &Space, now: Timestamp) -> Result<FactCounts> {
         self.read(|connection| facts::counts(connection, space, now))
     }
@@ -261,6 +266,30 @@ impl AuditStore for SqliteStore {
     fn audited_spaces(&self) -> Result<Vec<Space>> {
         self.read(audit::spaces)
     }
+
+    fn daily(&self, query: &DailyQuery) -> Result<Vec<DailyCount>> {
+        self.read(|connection| daily::read(connection, query))
+    }
+}
+
+impl OpenItemStore for SqliteStore {
+    fn to_examine(&self, _: &Partition, rules: u32, limit: usize) -> Result<Option<ToExamine>> {
+        self.read(|connection| open_items::to_examine(connection, rules, limit))
+    }
+
+    fn put_examined(
+        &self,
+        _: &Partition,
+        until: Option<ExaminedUntil>,
+        examined: &[Examined],
+    ) -> Result<()> {
+        let examined = examined.to_vec();
+        self.write(move |connection| open_items::put_examined(connection, until, &examined))
+    }
+
+    fn open_items(&self, filter: &Filter, limit: usize) -> Result<Vec<OpenItem>> {
+        self.read(|connection| open_items::list(connection, filter, limit))
+    }
 }
 
 impl TokenStore for SqliteStore {
@@ -277,8 +306,26 @@ impl TokenStore for SqliteStore {
         self.read(|connection| tokens::by_hash(connection, hash))
     }
 
+    fn token_by_family(&self, family: &TokenHash) -> Result<Option<Token>> {
+        self.read(|connection| tokens::by_family(connection, family))
+    }
+
+    fn renew_token(&self, secret: &TokenHash, renewed: &Token) -> Result<bool> {
+        let (secret, renewed) = (*secret, renewed.clone());
+        self.write(move |connection| tokens::renew(connection, &secret, &renewed))
+    }
+
+    fn remove_ended_grants(&self, before: Timestamp) -> Result<u64> {
+        self.write(move |connection| tokens::remove_ended(connection, before))
+    }
+
     fn revoke_token(&self, id: &str, now: Timestamp) -> Result<()> {
         let id = id.to_owned();
         self.write(move |connection| tokens::revoke(connection, &id, now))
+    }
+
+    fn remove_tokens(&self, subject: &str) -> Result<u64> {
+        let subject = subject.to_owned();
+        self.write(move |connection| tokens::remove_of(connection, &subject))
     }
 }

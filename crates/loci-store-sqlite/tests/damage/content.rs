@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use loci_core::{
-    Access, ArchiveStore, Archived, AuditEntry, AuditFailure, AuditStore, Batch, CacheEntry,
-    CacheStore, Change, Citation, CitationKind, ContentHash, Decision, DecisionStore, Delivery,
-    EnrichmentStatus, ErrorCode, Expect, Fact, FileProblem, FileProblemKind, FileStamp,
+    Access, AccessIncrement, ArchiveStore, Archived, AuditEntry, AuditFailure, AuditStore, Batch,
+    CacheEntry, CacheStore, Change, Citation, CitationKind, ContentHash, Decision, DecisionStore,
+    Delivery, EnrichmentStatus, ErrorCode, Expect, Fact, FileProblem, FileProblemKind, FileStamp,
     IdempotentReply, Link, Location, Memory, MemoryId, ModelId, Name, NoteFile, Passage, Period,
     Record, Relation, Scope, Scopes, SourceFile, Space, Store, Term, Thread, Tier, Timestamp,
-    Token, TokenStore, Touch, Tunnel, TunnelEnd, Vector, Visibility,
+    Token, TokenStore, Tunnel, TunnelEnd, Vector, Visibility,
 };
 use loci_store_sqlite::{Options, SqliteStore};
 use loci_text::passages::passages;
@@ -412,6 +412,7 @@ fn records_of_use(store: &SqliteStore) {
             created_at: NOW,
             expires_at,
             revoked_at,
+            grant: None,
         };
         store.add_token(&token).unwrap();
     }
@@ -444,7 +445,7 @@ pub fn fill(folder: &Path) -> Vec<Archived> {
             .commit(Batch::new(space.clone(), vec![embed]))
             .unwrap();
         store
-            .touch(&[Touch {
+            .touch(&[AccessIncrement {
                 space,
                 id,
                 access: Access {

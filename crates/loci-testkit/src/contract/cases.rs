@@ -1,7 +1,8 @@
 //! Cases that random operations meet too seldom.
 
 use loci_core::{
-    Batch, Change, ErrorCode, Expect, Fact, Filter, Memory, Page, Period, Thread, Timestamp,
+    Batch, Change, ErrorCode, Expect, Fact, FactCounts, FactQuery, Filter, Memory, Page, Period,
+    Space, Thread, Timestamp,
 };
 
 use super::calls::{add, admitted, commit, found, refused, search};
@@ -54,6 +55,70 @@ pub(super) fn facts_that_differ_in_one_end_are_two(make: MakeStore<'_>) {
         commit(store, put_fact(&of(&number.to_string())));
         let again = refused(store, put_fact(&of("again")));
         assert_eq!(again.code, ErrorCode::Conflict);
+    }
+}
+
+/// Also at the moment of the change, whether it is any moment or midnight.
+pub(super) fn of_facts_that_follow_each_other_one_holds(make: MakeStore<'_>) {
+    const DAY: i64 = 86_400_000_000;
+    let at = Timestamp::from_microseconds;
+    let span = |first, last| {
+        Some(Period {
+            first: at(first),
+            last: at(last),
+        })
+    };
+    let moment = |microseconds| span(microseconds, microseconds);
+    let (noon, midnight) = (DAY / 2, DAY);
+    let rows = [
+        (moment(noon), moment(noon), noon),
+        (moment(midnight), span(DAY, 2 * DAY - 1), midnight),
+        (span(0, DAY - 1), moment(midnight), midnight),
+        // As it was written before moments ended what holds until then.
+        (moment(DAY - 1), moment(midnight), midnight),
+        // A part of a day.
+        (span(0, noon), moment(noon), noon),
+    ];
+    for (valid_to, valid_from, change) in rows {
+        let store = &*make();
+        let triple = |object| ["ann", "knows", object];
+        let before = Fact {
+            valid_to,
+            ..fact("before", triple("bob"))
+        };
+        let after = Fact {
+            valid_from,
+            ..fact("after", triple("cid"))
+        };
+        commit(store, put_fact(&before));
+        commit(store, put_fact(&after));
+        for now in [change - 2, change - 1, change, change + 1] {
+            let query = FactQuery {
+                space: Space::default(),
+                entity: None,
+                triple: None,
+                relation: None,
+                as_of: moment(now),
+                offset: 0,
+                limit: 9,
+            };
+            let is_over = now >= change;
+            let holding = store.facts(&query).expect("the store can be read");
+            let ids: Vec<_> = holding.iter().map(|fact| fact.id.as_str()).collect();
+            assert_eq!(
+                ids,
+                [if is_over { "after" } else { "before" }],
+                "{valid_to:?} {now}"
+            );
+            let FactCounts { open, to_come, .. } = store
+                .fact_counts(&Space::default(), at(now))
+                .expect("the store can be read");
+            assert_eq!(
+                (open, to_come),
+                if is_over { (1, 0) } else { (2, 1) },
+                "{now}"
+            );
+        }
     }
 }
 

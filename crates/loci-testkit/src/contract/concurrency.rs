@@ -9,9 +9,9 @@ use loci_core::{
 
 use super::calls::{add, admitted, commit, found, search, version_now};
 use super::examples::{
-    NOW, delete, enqueue, fact, filed_in, filter, idempotent_reply, memory, not_wiped, passage,
-    private, put, put_fact, put_reply, put_setting, put_source_file, put_tunnel, replace,
-    source_file, tally, tunnel,
+    NOW, delete, enqueue, fact, filed_in, filter, granted_token, idempotent_reply, memory,
+    not_wiped, passage, private, put, put_fact, put_reply, put_setting, put_source_file,
+    put_tunnel, replace, source_file, tally, tunnel,
 };
 use super::store::{MakeStore, StoreAndTokens};
 
@@ -173,6 +173,32 @@ pub(super) fn one_of_concurrent_records_is_kept(make: MakeStore<'_>) {
         store.fact_counts(&space, NOW).map(|counts| counts.facts),
         Ok(ROUNDS as u64)
     );
+}
+
+/// Of all that use a refresh token at once, one gets the next.
+pub(super) fn one_of_concurrent_renewals_is_kept(make: MakeStore<'_>) {
+    let store = &*make();
+    let token = granted_token("token", 0);
+    store.add_token(&token).expect("the store can be written");
+    let renewed = at_once(|caller| {
+        let hash = |round: usize| [u8::try_from(1 + round).expect("few rounds"); 32];
+        let mut renewed = 0;
+        for round in 0..ROUNDS {
+            let secret = if round == 0 { [0; 32] } else { hash(round - 1) };
+            let mut next = token.clone();
+            next.hash = hash(round);
+            next.hash[0] = u8::try_from(100 + caller).expect("few callers");
+            if let Some(grant) = &mut next.grant {
+                grant.secret = hash(round);
+            }
+            let done = store.renew_token(&secret, &next);
+            renewed += usize::from(done.expect("the store can be written"));
+        }
+        renewed
+    });
+    assert_eq!(renewed.iter().sum::<usize>(), ROUNDS);
+    let kept = store.tokens().expect("the store can be read");
+    assert_eq!(kept.len(), 1);
 }
 
 /// A record that is replaced only if it is as it was read loses no change.

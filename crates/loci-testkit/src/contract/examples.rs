@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use loci_core::{
-    AuditEntry, Batch, CacheEntry, Change, Citation, CitationKind, Condition, ContentHash,
-    Decision, Expect, Fact, FileStamp, Filter, IdempotentReply, Job, Location, LocationCount,
-    Memory, MemoryId, ModelId, Name, NoteFile, Passage, Reader, Scope, Scopes, SourceFile, Space,
-    Sweep, Term, Timestamp, Token, Tombstone, Tunnel, TunnelEnd, Vector, Visibility,
+    AuditEntry, Batch, CacheEntry, Change, Citation, CitationKind, ClientGrant, CodeBinding,
+    Condition, ContentHash, Decision, Expect, Fact, FileStamp, Filter, IdempotentReply, Job,
+    Location, LocationCount, Memory, MemoryId, ModelId, Name, NoteFile, Passage, Reader, Scope,
+    Scopes, SourceFile, Space, Sweep, Term, Timestamp, Token, Tombstone, Tunnel, TunnelEnd, Vector,
+    Visibility,
 };
 
 /// The time of the examples.
@@ -398,6 +399,7 @@ pub fn sweep_of_expired(now: Timestamp) -> Sweep {
         deleted_until,
         audited_before,
         wiped_before,
+        counted_before: i64::MIN,
     }
 }
 
@@ -451,6 +453,28 @@ pub(super) fn token(id: &str, hash: u8) -> Token {
         created_at: NOW,
         expires_at: None,
         revoked_at: None,
+        grant: None,
+    }
+}
+
+/// Creates such a token that a client got by a code, which it has not redeemed.
+pub(super) fn granted_token(id: &str, hash: u8) -> Token {
+    let grant = ClientGrant {
+        client_id: "https://client.example/id".to_owned(),
+        client: "client.example".to_owned(),
+        resource: "https://memory.example".to_owned(),
+        parent: "parent".to_owned(),
+        family: [hash; 32],
+        secret: [hash; 32],
+        renewable_until: NOW,
+        code: Some(CodeBinding {
+            redirect_uri: "https://client.example/callback".to_owned(),
+            challenge: "a challenge".to_owned(),
+        }),
+    };
+    Token {
+        grant: Some(grant),
+        ..token(id, hash)
     }
 }
 

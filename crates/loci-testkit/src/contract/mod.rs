@@ -10,9 +10,12 @@ mod calls;
 mod cases;
 mod concurrency;
 mod examples;
+mod grants;
 mod handles;
 mod limits;
 mod model;
+mod open_items;
+mod paging;
 mod store;
 mod texts;
 
@@ -61,6 +64,7 @@ promises! {
     cases:
         equal_times_are_listed_by_id,
         facts_that_differ_in_one_end_are_two,
+        of_facts_that_follow_each_other_one_holds,
         a_soft_deletion_is_taken_back_once;
     concurrency:
         concurrent_writers_lose_nothing,
@@ -68,8 +72,14 @@ promises! {
         concurrent_soft_deletions_leave_nothing_behind,
         concurrent_leases_share_out_the_jobs,
         one_of_concurrent_records_is_kept,
+        one_of_concurrent_renewals_is_kept,
         concurrent_changes_of_a_record_lose_nothing,
         no_write_outlives_a_wipe_that_it_overlaps;
+    grants:
+        a_renewed_token_takes_the_place_of_the_one_before,
+        a_secret_is_of_one_grant,
+        a_grant_ends_with_its_parent,
+        grants_that_ended_are_removed;
     limits:
         a_large_text_comes_back_as_it_was_put,
         many_large_answers_are_deleted,
@@ -83,6 +93,15 @@ promises! {
     archives:
         an_archive_is_of_one_moment,
         an_error_ends_an_archive;
+    paging:
+        a_list_in_parts_shows_each_memory_once;
+    open_items:
+        every_memory_is_examined_once_and_again_when_it_changed,
+        the_last_filed_memory_is_examined_first,
+        a_removed_memory_keeps_no_older_one_from_its_examination,
+        the_other_memory_of_a_lost_pair_is_examined_again,
+        items_hold_for_a_revision_and_go_with_their_memories,
+        items_are_those_of_memories_that_the_reader_may_read;
     handles:
         every_handle_sees_what_another_wrote,
         a_secret_is_one_stores_alone;

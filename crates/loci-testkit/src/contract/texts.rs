@@ -1,17 +1,17 @@
 //! The contract of texts: no store keeps NUL, and the error names the text that has it.
 
 use loci_core::{
-    AuditEntry, AuditFailure, AuditRecord, Batch, CacheEntry, Change, CitationKind, Decision,
-    ErrorCode, Fact, FileProblem, FileProblemKind, IdempotentReply, JobOutcome, Link, Memory,
-    MemoryId, NoteFile, Record, RecordVerb, Relation, Result, SourceFile, Thread, Token, Tunnel,
-    Version,
+    AuditEntry, AuditFailure, AuditRecord, Batch, CacheEntry, Change, CitationKind, ClientGrant,
+    CodeBinding, Decision, ErrorCode, Fact, FileProblem, FileProblemKind, IdempotentReply,
+    JobOutcome, Link, Memory, MemoryId, NoteFile, Record, RecordVerb, Relation, Result, SourceFile,
+    Thread, Token, Tunnel, Version,
 };
 
 use super::calls::archive;
 use super::examples::{
-    NOW, audit_entry, cache_entry, change, citation, decision, embed, fact, idempotent_reply, job,
-    memory, note_file, passage, put, put_fact, put_note_file, put_reply, put_setting,
-    put_source_file, put_tunnel, source_file, token, tunnel, vector,
+    NOW, audit_entry, cache_entry, change, citation, decision, embed, fact, granted_token,
+    idempotent_reply, job, memory, note_file, passage, put, put_fact, put_note_file, put_reply,
+    put_setting, put_source_file, put_tunnel, source_file, tunnel, vector,
 };
 use super::store::{MakeStore, StoreAndTokens};
 
@@ -260,6 +260,14 @@ fn refuses<T: std::fmt::Debug>(outcome: Result<T>, argument: &str) {
     assert!(error.message.contains("NUL"), "{error}");
 }
 
+fn grant(token: &mut Token) -> &mut ClientGrant {
+    token.grant.as_mut().expect("the token is of a client")
+}
+
+fn code(token: &mut Token) -> &mut CodeBinding {
+    grant(token).code.as_mut().expect("the grant has a code")
+}
+
 fn refuse_all(store: &dyn StoreAndTokens) {
     for (batch, argument) in batches() {
         refuses(store.commit(batch.clone()), argument);
@@ -271,12 +279,20 @@ fn refuse_all(store: &dyn StoreAndTokens) {
     for (decision, argument) in decisions() {
         refuses(store.put_decision(&decision, 0), argument);
     }
-    let tokens: [(&str, Spoil<Token>); 2] = [
+    let tokens: [(&str, Spoil<Token>); 8] = [
         ("id", |it| it.id = nul()),
         ("subject", |it| it.subject = nul()),
+        ("client_id", |it| grant(it).client_id = nul()),
+        ("client", |it| grant(it).client = nul()),
+        ("resource", |it| grant(it).resource = nul()),
+        ("parent", |it| grant(it).parent = nul()),
+        ("redirect_uri", |it| code(it).redirect_uri = nul()),
+        ("challenge", |it| code(it).challenge = nul()),
     ];
-    for (token, argument) in spoiled(&token("t", 1), &tokens) {
+    for (token, argument) in spoiled(&granted_token("t", 1), &tokens) {
         refuses(store.add_token(&token), argument);
+        let grant = token.grant.clone().expect("the token is of a client");
+        refuses(store.renew_token(&grant.secret, &token), argument);
     }
     let calls: [(&str, Spoil<AuditEntry>); 6] = [
         ("user", |it| it.user = Some(nul())),

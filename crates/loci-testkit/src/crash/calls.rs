@@ -35,6 +35,8 @@ impl Ledger {
                 "memory-mcp" => self.memory_mcp(random),
                 "engram" => self.engram(random),
                 "mempalace" => self.mempalace(random),
+                "reference" => self.reference(random),
+                "anthropic" => self.anthropic(random),
                 _ => panic!("there is no dialect {dialect}"),
             };
             if let Some(call) = call {
@@ -434,7 +436,12 @@ impl Ledger {
     }
 
     /// Creates a thing and returns the state of its first version, with `detail` appended.
-    fn make(&mut self, kind: ThingKind, group: &str, detail: &str) -> (u32, Option<String>) {
+    pub(super) fn make(
+        &mut self,
+        kind: ThingKind,
+        group: &str,
+        detail: &str,
+    ) -> (u32, Option<String>) {
         self.last_thing += 1;
         let number = self.last_thing;
         self.things.insert(
@@ -448,7 +455,7 @@ impl Ledger {
         (number, Some(format!("v1{detail}")))
     }
 
-    fn next_version(&mut self, number: u32) -> u32 {
+    pub(super) fn next_version(&mut self, number: u32) -> u32 {
         self.things.get_mut(&number).map_or(1, |thing| {
             thing.version += 1;
             thing.version
@@ -456,12 +463,16 @@ impl Ledger {
     }
 
     /// Returns a thing of these kinds that certainly exists and whose id is known.
-    fn live(&self, kinds: &[ThingKind], random: &mut Random) -> Option<Thing> {
+    pub(super) fn live(&self, kinds: &[ThingKind], random: &mut Random) -> Option<Thing> {
         let has_id = |thing: &Thing| {
             thing.id.is_some()
                 || matches!(
                     thing.kind,
-                    ThingKind::Cache | ThingKind::Decision | ThingKind::Fact
+                    ThingKind::Cache
+                        | ThingKind::Decision
+                        | ThingKind::Fact
+                        | ThingKind::Observation
+                        | ThingKind::File
                 )
         };
         let number = self.pick(random, |thing| {
@@ -470,7 +481,7 @@ impl Ledger {
         self.things.get(&number).cloned()
     }
 
-    fn pick(&self, random: &mut Random, filter: impl Fn(&Thing) -> bool) -> Option<u32> {
+    pub(super) fn pick(&self, random: &mut Random, filter: impl Fn(&Thing) -> bool) -> Option<u32> {
         let fit: Vec<u32> = self
             .things
             .values()
@@ -525,7 +536,7 @@ impl Ledger {
 
     /// Creates a call that removes all matching things; `None` while another call for one is in
     /// progress.
-    fn clearing(
+    pub(super) fn clearing(
         &mut self,
         dialect: &'static str,
         tool: &'static str,
@@ -549,13 +560,13 @@ impl Ledger {
     }
 
     /// Returns true while a call is in progress that may remove things of this group.
-    fn is_being_cleared(&self, group: &str) -> bool {
+    pub(super) fn is_being_cleared(&self, group: &str) -> bool {
         self.open
             .values()
             .any(|call| call.clears.as_deref() == Some(group))
     }
 
-    fn one(
+    pub(super) fn one(
         &mut self,
         dialect: &'static str,
         tool: &'static str,
@@ -569,7 +580,12 @@ impl Ledger {
         }
     }
 
-    fn bare(&mut self, dialect: &'static str, tool: &'static str, arguments: Value) -> Call {
+    pub(super) fn bare(
+        &mut self,
+        dialect: &'static str,
+        tool: &'static str,
+        arguments: Value,
+    ) -> Call {
         self.calls += 1;
         Call {
             id: self.calls,
@@ -610,6 +626,6 @@ fn new_thing(kind: ThingKind, group: &str) -> Thing {
 }
 
 /// Returns the object of a fact, which shows the number of the fact.
-fn object(number: u32) -> String {
+pub(super) fn object(number: u32) -> String {
     format!("object {number:05}")
 }

@@ -35,6 +35,13 @@ pub enum ThingKind {
     Fact,
     /// A tunnel between two locations.
     Tunnel,
+    /// That an entity of the reference server exists: a fact, `open` or `ended`.
+    Entity,
+    /// An observation of such an entity, whose name is its group.
+    Observation,
+    /// A file of Anthropic's memory tool; its state contains its path, and the number of blank
+    /// lines at its end.
+    File,
     /// A setting of the hooks; its value is the state.
     Setting,
 }
@@ -89,7 +96,8 @@ pub struct Seen {
     pub id: String,
     /// Its version, or a description of its damage; for a fact or a setting its state.
     pub version: String,
-    /// Its collection and section, with a slash between them.
+    /// Its collection and section, with a slash between them; of a file, its path and the number of
+    /// blank lines at its end.
     pub place: String,
     /// Its visibility.
     pub visibility: String,
@@ -123,7 +131,7 @@ impl Thing {
     /// Returns the state of a found thing.
     fn state(&self, seen: &Seen) -> String {
         match self.kind {
-            ThingKind::Drawer => format!("{} {}", seen.version, seen.place),
+            ThingKind::Drawer | ThingKind::File => format!("{} {}", seen.version, seen.place),
             ThingKind::Engram | ThingKind::Discovery => {
                 format!("{} {}", seen.version, seen.visibility)
             }

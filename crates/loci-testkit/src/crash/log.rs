@@ -91,6 +91,7 @@ pub fn read_log(path: &Path) -> io::Result<Vec<Operation>> {
             part.to_vec()
         };
         let [path, other_path, data] = lengths.map(&mut part);
+        let text = |bytes| String::from_utf8(bytes).map_err(|_| damaged());
         operations.push(Operation {
             process: number(4),
             kind: kind(rest[12]).ok_or_else(damaged)?,
@@ -100,8 +101,8 @@ pub fn read_log(path: &Path) -> io::Result<Vec<Operation>> {
             file: wide(16),
             other: wide(24),
             offset: wide(32),
-            path: String::from_utf8(path).map_err(|_| damaged())?,
-            other_path: String::from_utf8(other_path).map_err(|_| damaged())?,
+            path: text(path)?,
+            other_path: text(other_path)?,
             data,
         });
         rest = &rest[HEAD + lengths.iter().sum::<usize>()..];

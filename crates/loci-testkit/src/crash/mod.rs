@@ -13,6 +13,7 @@ mod disk;
 mod ledger;
 mod log;
 mod power;
+mod small_sets;
 #[cfg(test)]
 mod tests;
 

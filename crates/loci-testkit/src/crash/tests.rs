@@ -261,7 +261,15 @@ fn every_dialect_has_calls() {
     let mut random = Random::new(5);
     let mut tools = std::collections::BTreeSet::new();
     for _ in 0..2_000 {
-        let dialect = random.pick(&["vault", "mememory", "memory-mcp", "engram", "mempalace"]);
+        let dialect = random.pick(&[
+            "vault",
+            "mememory",
+            "memory-mcp",
+            "engram",
+            "mempalace",
+            "reference",
+            "anthropic",
+        ]);
         let call = ledger.call(dialect, &mut random);
         tools.insert(call.tool);
         ledger.begin(call.clone());
@@ -273,7 +281,7 @@ fn every_dialect_has_calls() {
         let id = ids.first().cloned().unwrap_or_default();
         ledger.acknowledge(call.id, &json!({"id": id, "stm_ids": ids}));
     }
-    assert_eq!(tools.len(), 27, "{tools:?}");
+    assert_eq!(tools.len(), 34, "{tools:?}");
 }
 
 #[cfg(target_os = "linux")]

@@ -612,6 +612,8 @@ fn what_cannot_be_a_note_is_told() {
     );
     assert_eq!(place.problem("nul.md"), FileProblemKind::NotText);
     assert_eq!(place.problem("latin.md"), FileProblemKind::NotText);
+    let told = place.read("latin.md").problem.unwrap().message;
+    assert!(told.contains("from index 3"), "{told}");
     assert_eq!(place.problem("binary.md"), FileProblemKind::NotText);
     for path in ["blank.md", "empty.md"] {
         let read = place.read(path);

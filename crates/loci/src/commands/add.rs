@@ -57,7 +57,7 @@ fn note_warning(warning: &Value, id: &Value) {
         Some("bootstrap_budget") => {
             let (tokens, budget) = (&warning["tokens"], &warning["budget"]);
             status_line(format_args!(
-                "warning: sessions now begin with about {tokens} tokens of memories; the budget is {budget}"
+                "warning: sessions now start with about {tokens} tokens of memories; the budget is {budget}"
             ));
         }
         Some("session_start") => {
@@ -68,7 +68,7 @@ fn note_warning(warning: &Value, id: &Value) {
                 "is not"
             };
             status_line(format_args!(
-                "warning: {shown} of the {total} memories that a session should begin with fit what hosts show at its start; \
+                "warning: {shown} of the {total} memories that a session should start with fit what hosts show at its start; \
                  this one {is} among them"
             ));
         }

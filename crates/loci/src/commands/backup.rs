@@ -28,6 +28,8 @@ const MARGIN_BYTES: u64 = 16 << 20;
 /// The bytes of an entry besides its content: its headers, the rest of its last block, its line in
 /// the manifest.
 const ENTRY_BYTES: u64 = 2_560;
+/// The end of the names of files that are not complete yet.
+pub const DRAFT: &str = ".part";
 /// The largest number of files that a status line names.
 const NAMED_MAX: usize = 10;
 
@@ -60,7 +62,7 @@ pub fn run(settings: &Settings, arguments: &cli::Backup, output: Output) -> Resu
 
     let bar = Progress::of_bytes();
     bar.begin(bytes + database);
-    let draft = target.draft(".part")?;
+    let draft = target.draft(DRAFT)?;
     let mut writer = ArchiveWriter::new(draft.reopen().map_err(|error| target.unwritable(&error))?);
     let backed_up = InFiles::of(settings, &parts, &target)?;
     // The lock keeps what agents change in the notes and in the snapshot consistent; only the notes

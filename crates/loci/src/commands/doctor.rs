@@ -11,6 +11,7 @@ mod salvage;
 mod secrets;
 mod server;
 
+pub use languages::{ModelLanguages, model_languages, model_offer};
 #[cfg(unix)]
 pub use place::open_to_others;
 
@@ -169,6 +170,7 @@ fn look(settings: &Settings) -> Vec<Finding> {
         findings.push(place::backups(settings));
     }
     findings.push(outside::model(settings));
+    findings.extend(outside::reranker(settings));
     findings.extend(outside::identity_provider(settings));
     findings.extend(outside::certificate(settings));
     findings.push(outside::clock());

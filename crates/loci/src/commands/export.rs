@@ -1,5 +1,7 @@
 //! `loci export`: writes all records as text.
 
+mod peer;
+
 use std::fs::File;
 use std::io::{self, BufWriter, ErrorKind};
 use std::path::Path;
@@ -7,6 +9,7 @@ use std::sync::Arc;
 
 use loci_archive::{Counts, Export, JsonLines, MarkdownFolder, Visit};
 use loci_core::Clock;
+use loci_peers::Form;
 use serde_json::json;
 
 use crate::cli;
@@ -33,17 +36,8 @@ pub fn run(settings: &Settings, arguments: &cli::Export, output: Output) -> Resu
     };
     let is_stdout = target == Path::new("-");
     let is_markdown = format == "markdown";
-    if is_stdout && is_markdown {
-        return Err(usage(
-            "Markdown is many files; name a folder for them".to_owned(),
-        ));
-    }
-    // Checked before any work.
-    if !is_stdout && !is_markdown && target.symlink_metadata().is_ok() {
-        return Err(usage(
-            "is there already; choose another name or remove it".to_owned(),
-        ));
-    }
+    let form = Form::from_name(format);
+    check_target(target, is_markdown, form).map_err(usage)?;
     if !is_stdout {
         check_place(settings, target)?;
     }
@@ -51,6 +45,9 @@ pub fn run(settings: &Settings, arguments: &cli::Export, output: Output) -> Resu
     // With an unreachable page, the export would look complete without its records.
     if let Some(failure) = corruption::told(&parts.store.structure_check()?, settings) {
         return Err(failure);
+    }
+    if let Some(form) = form {
+        return peer::write(&parts, form, target, output);
     }
     let now = SystemClock.now();
     let mut export = Export::new(parts.vault.notes(), parts.vault.folder.clone());
@@ -93,6 +90,22 @@ pub fn run(settings: &Settings, arguments: &cli::Export, output: Output) -> Resu
         flush_folder(folder).map_err(cannot_write)?;
         tell(&export.left_out, &counts, output)
     }
+}
+
+/// Refuses stdout for a format that is not written there, and a file that is there; before any work.
+fn check_target(target: &Path, is_markdown: bool, form: Option<Form>) -> Result<(), String> {
+    let is_stdout = target == Path::new("-");
+    let is_folder = is_markdown || form.is_some_and(Form::is_folder);
+    if is_stdout && is_folder {
+        return Err("this format is many files; name a folder for them".to_owned());
+    }
+    if is_stdout && form.is_some() {
+        return Err("this format is written to a file; name one".to_owned());
+    }
+    if !is_stdout && !is_folder && target.symlink_metadata().is_ok() {
+        return Err("is there already; choose another name or remove it".to_owned());
+    }
+    Ok(())
 }
 
 /// Refuses a target in the folder of notes or in the data folder.

@@ -7,10 +7,10 @@ use std::io;
 use std::time::Duration;
 
 use loci_core::Caller;
-use loci_filing::hook::{HookError, HookSession};
-use loci_filing::prompt::Prompt;
-use loci_filing::trust::Trust;
+use loci_hooks::hook::{HookError, HookSession};
+use loci_hooks::prompt::Prompt;
 use loci_hosts::{Event, HookRun, Host, Input, Reply};
+use loci_ingest::trust::Trust;
 
 pub use self::install::parse;
 use self::turn::Turn;

@@ -1,7 +1,9 @@
 //! `loci import`: stores many memories, or restores an export.
 
+mod host;
 mod list;
 mod peer;
+mod samples;
 
 use std::ffi::OsStr;
 use std::fmt::Display;
@@ -15,7 +17,9 @@ use loci_archive::{
     stay_forgotten,
 };
 use loci_core::Error;
-use loci_engine::{Effect, Engine, ImportOutcome, ReconciliationReport, SearchMode};
+use loci_engine::{
+    Call, Effect, Engine, ImportBatch, ImportOutcome, ReconciliationReport, SearchMode,
+};
 use loci_mine::unpacked::{UnpackedArchive, is_zip};
 use serde_json::json;
 
@@ -34,6 +38,9 @@ pub fn run(settings: &Settings, arguments: &cli::Import, output: Output) -> Resu
         return peer::detect(output);
     }
     let file = &file_of(arguments);
+    if let Some(host) = host::of(arguments, file) {
+        return host::import(settings, arguments, host, file, output);
+    }
     if !is_zip(file) {
         return match peer::of(arguments, file)? {
             Some(peer) => peer::import(settings, arguments, peer, file, output),
@@ -149,15 +156,20 @@ fn import_list(
     output: Output,
 ) -> Result<(), Failure> {
     let parts = Parts::open(settings)?;
-    let (imported, refused, repairs) = parts.logged_in_all(IMPORT, |call| {
+    let (imported, refused, repairs, samples, batch) = parts.logged_in_all(IMPORT, |call| {
+        let batch = begin_batch(call, arguments, "lines");
         let mut importer = LineImporter::new(call);
+        importer.batch = Some(&batch);
         importer.is_dry_run = arguments.dry_run;
         importer.progress = stored_progress(arguments.dry_run);
         importer.again = arguments.again;
         importer.are_followed = arguments.follow;
         importer.read(&file_of(arguments), input)?;
         importer.store()?;
-        Ok((importer.imported, importer.refused, importer.repairs))
+        let (imported, refused, repairs) = (importer.imported, importer.refused, importer.repairs);
+        let samples = importer.samples;
+        let batch = finish_batch(call, &batch, imported.stored as u64)?;
+        Ok((imported, refused, repairs, samples, batch))
     })?;
     let ImportOutcome {
         stored,
@@ -176,7 +188,9 @@ fn import_list(
         text += &format!(", repaired {repairs}");
     }
     if arguments.dry_run {
-        tell_dry_run(value, &text, output)?;
+        value["samples"] = samples.value();
+        let text = format!("{text}\n{}", samples.text());
+        tell_dry_run(value, text.trim_end(), output)?;
         return match refused {
             0 => Ok(()),
             _ => Err(refusal(refused, "would be stored")),
@@ -186,7 +200,11 @@ fn import_list(
     tell_unreviewed(&parts)?;
     let pending = embed_pending(&parts, settings, !arguments.no_wait)?;
     value["pending_embeddings"] = json!(pending);
-    text += &format!(", waiting for the model {pending}\n");
+    value["batch"] = json!(batch);
+    text += &format!(
+        ", waiting for the model {pending}\n{}",
+        way_back(batch.as_deref())
+    );
     output.either(&value, text)?;
     match refused {
         0 => Ok(()),
@@ -234,13 +252,17 @@ fn bring_back(
     };
     let notes = parts.vault.notes();
     let mut progress = stored_progress(arguments.dry_run);
-    let (mut value, text, verdict) = parts.logged_in_all(IMPORT, |call| {
+    let (mut value, text, verdict, batch) = parts.logged_in_all(IMPORT, |call| {
+        let batch = begin_batch(call, arguments, "export");
         let notice = |message: &str| status_line(OneLine(message));
         let mut bringing = Importer::new(call, &notes, away, !arguments.no_wait, &notice);
         if arguments.dry_run {
             bringing = bringing.dry();
         }
-        bringing = bringing.again(arguments.again).followed(arguments.follow);
+        bringing = bringing
+            .again(arguments.again)
+            .followed(arguments.follow)
+            .in_batch(&batch);
         while let Some(part) = next()? {
             let before = bringing.stored();
             bringing.take(part)?;
@@ -252,7 +274,8 @@ fn bring_back(
         if progress.take().is_some() {
             tell_stored(bringing.stored());
         }
-        Ok((bringing.value(), bringing.text(), bringing.verdict()))
+        let id = finish_batch(call, &batch, bringing.stored())?;
+        Ok((bringing.value(), bringing.text(), bringing.verdict(), id))
     })?;
     let verdict = verdict.map_err(|message| Failure::new(Exit::Failure, message));
     if arguments.dry_run {
@@ -266,9 +289,13 @@ fn bring_back(
     tell_unreviewed(&parts)?;
     let pending = embed_pending(&parts, settings, !arguments.no_wait)?;
     value["pending_embeddings"] = json!(pending);
+    value["batch"] = json!(batch);
     output.either(
         &value,
-        format_args!("{text}, waiting for the model {pending}\n"),
+        format_args!(
+            "{text}, waiting for the model {pending}\n{}",
+            way_back(batch.as_deref())
+        ),
     )?;
     verdict
 }
@@ -338,6 +365,30 @@ fn embed(engine: &Engine, pending: u64) {
 /// Makes the bar of the memories that are stored, unless nothing is to be.
 fn stored_progress(is_dry_run: bool) -> Option<Progress> {
     (!is_dry_run).then(|| Progress::open("stored"))
+}
+
+/// Starts a batch of what an import brings. Nothing is stored before the first record.
+fn begin_batch(call: &Call<'_>, arguments: &cli::Import, from: &str) -> ImportBatch {
+    let path = file_of(arguments);
+    let path = loci_ingest::absolute(&path).unwrap_or_else(|_| path.display().to_string());
+    call.imports().begin_batch(from, &path)
+}
+
+/// Notes that an import is whole; returns the id of its batch, unless it brought nothing.
+fn finish_batch(
+    call: &Call<'_>,
+    batch: &ImportBatch,
+    records: u64,
+) -> Result<Option<String>, Failure> {
+    call.imports().finish_batch(batch, records)?;
+    Ok(batch.has_brought().then(|| batch.id().to_owned()))
+}
+
+/// Says how an import is taken back.
+fn way_back(batch: Option<&str>) -> String {
+    batch.map_or_else(String::new, |id| {
+        format!("to take it back: loci undo {id}\n")
+    })
 }
 
 /// Prints how many memories are stored at the end.

@@ -1,6 +1,7 @@
 //! `loci model`: the embedding models of the catalogue.
 
 mod install;
+mod places;
 
 use std::fmt::Write;
 use std::path::Path;
@@ -20,7 +21,13 @@ const BUNDLED: &str = "bundled";
 pub fn run(settings: &Settings, command: &cli::Model, output: Output) -> Result<(), Failure> {
     match command {
         cli::Model::List => list(settings, output),
-        cli::Model::Install { name, from } => install::run(settings, find(name)?, from, output),
+        cli::Model::Install { name, from, yes } => {
+            let choice = SourceChoice {
+                named: from.as_deref(),
+                is_agreed: *yes,
+            };
+            install::run(settings, find(name)?, &choice, output)
+        }
         cli::Model::Use { name } => use_model(settings, find(name)?, output),
     }
 }
@@ -46,16 +53,17 @@ fn provider(model: &CatalogueModel) -> &'static str {
     }
 }
 
+/// The source that the user chose for the files of a model.
+pub struct SourceChoice<'a> {
+    /// The source that was named, if any.
+    named: Option<&'a str>,
+    /// True if a download from the release needs no question.
+    is_agreed: bool,
+}
+
 /// Returns true if files with the names and sizes of the model's are in its folder.
 fn is_installed(data: &Path, model: &CatalogueModel) -> bool {
-    let folder = model_folder(data, model);
-    let has = |file: &loci_embed::ModelFile| {
-        folder
-            .join(file.name)
-            .metadata()
-            .is_ok_and(|metadata| metadata.len() == file.bytes)
-    };
-    model.is_bundled() || model.files.iter().all(has)
+    model.is_bundled() || places::has_files(&model_folder(data, model), model)
 }
 
 fn list(settings: &Settings, output: Output) -> Result<(), Failure> {
@@ -109,9 +117,8 @@ fn use_model(settings: &Settings, model: &CatalogueModel, output: Output) -> Res
     if !is_installed(&settings.data, model) {
         let folder = model_folder(&settings.data, model);
         let message = format!(
-            "{name} is not installed in {}: run `loci model install {name} --from SOURCE` first; its source is {}",
-            folder.display(),
-            model.source
+            "{name} is not installed in {}: run `loci model install {name}` first",
+            folder.display()
         );
         return Err(Failure::new(Exit::Model, message));
     }

@@ -113,7 +113,7 @@ fn next_step(held: Option<&Result<StoreTotals, Failure>>, hosts: &[DetectedHost]
         _ => true,
     };
     if hosts.is_empty() {
-        return "`loci connect HOST` connects a host; `loci connect --help` lists those that loci knows"
+        return "`loci connect HOST` connects a host; `loci connect --help` lists the hosts that loci knows"
             .to_owned();
     }
     if !hosts.iter().any(DetectedHost::is_connected) {

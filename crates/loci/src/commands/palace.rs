@@ -25,9 +25,9 @@ use crate::output::{self, Output, counted, notice, status_line};
 use crate::progress::Progress;
 use crate::settings::Settings;
 use crate::wiring::{CommandInfo, Parts};
-use loci_filing::trust::{Trust, plan_in};
-use loci_filing::wings::{WingConflict, Wings};
-use loci_filing::{Report, absolute, conversation, project};
+use loci_ingest::trust::{Trust, plan_in};
+use loci_ingest::wings::{WingConflict, Wings};
+use loci_ingest::{Report, absolute, conversation, project};
 
 pub fn run(settings: &Settings, command: &Palace, output: Output) -> Result<(), Failure> {
     match command {
@@ -212,7 +212,7 @@ fn mine(settings: &Settings, arguments: &Mine, output: Output) -> Result<(), Fai
 ///
 /// # Errors
 /// [`Exit::Failure`] if there are any.
-fn verdict(report: &Report) -> Result<(), Failure> {
+pub fn verdict(report: &Report) -> Result<(), Failure> {
     for (path, reason) in &report.failed {
         status_line(format_args!("not filed: {}: {reason}", OneLine(path)));
     }
@@ -409,7 +409,7 @@ fn sync(
     let request = Sync {
         // A folder that was deleted is named by its former path.
         root: folder
-            .map(|folder| absolute(folder).or_else(|_| loci_filing::named(folder)))
+            .map(|folder| absolute(folder).or_else(|_| loci_ingest::named(folder)))
             .transpose()?,
         collections: match wing {
             Some(wing) => mempalace::wing_filter(&mempalace::place_name("--wing", wing)?),
@@ -467,7 +467,7 @@ fn wake_up(
         .map(|wing| mempalace::place_name("--wing", wing))
         .transpose()?;
     let parts = Parts::open_current(settings)?;
-    let system = parts.engine.system(&loci_filing::caller());
+    let system = parts.engine.system(&loci_ingest::caller());
     let (wing, tokens) = (wing.as_deref(), tokens as usize);
     let text = mempalace::wake_up(&system, wing, &mempalace::DIALECT, tokens)?;
     Ok(output.either(&json!({"text": text}), &text)?)
@@ -499,7 +499,7 @@ fn compress(
     let limit = request.limit;
     let browsed = Parts::open_current(settings)?
         .engine
-        .system(&loci_filing::caller())
+        .system(&loci_ingest::caller())
         .listings()
         .browse(request)?;
     let drawers: Vec<(&Memory, String)> = browsed

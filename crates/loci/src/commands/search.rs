@@ -49,8 +49,8 @@ pub fn run(settings: &Settings, arguments: &Search, output: Output) -> Result<()
             error.into()
         }
     })?;
-    if let Some(degraded) = &recalled.degraded {
-        status_line(format_args!("note: {degraded}"));
+    if let Some(notice) = recalled.notice() {
+        status_line(format_args!("note: {notice}"));
     }
     status_line(looked_at(&parts.looking(), &request.collections)?);
     let listing = Listing::of_stdout(Some(&arguments.query));
@@ -68,6 +68,9 @@ pub fn run(settings: &Settings, arguments: &Search, output: Output) -> Result<()
         let record = Record::of(&Caller::local(), memory);
         text += &format!("{score:.3}  {}", listing.listed(&record));
         let mut value = json!({"memory": record, "score": score});
+        if signals.strength.is_some() {
+            value["strength"] = why["strength"].clone();
+        }
         if times_said > 1 {
             text += &format!("    found {times_said} times\n");
             value["times_said"] = json!(times_said);
@@ -137,8 +140,11 @@ fn explanation(signals: &Signals, score: f64) -> String {
     let cosine = signals
         .cosine
         .map_or_else(|| "no vector".to_owned(), |cosine| format!("{cosine:.3}"));
+    let strength = signals
+        .strength
+        .map_or_else(|| "unknown".to_owned(), |strength| format!("{strength:.2}"));
     format!(
-        "    why: score {score:.3} from relevance {:.3} (words {:.0} %: {:.3} of bm25 {:.3}, meaning: {:.3} of cosine {cosine}, context {:.3}, signals {:.3}, passage {}), identifiers {}, weight {}, age {:.1} days, {}\n",
+        "    why: strength {strength}; score {score:.3} from relevance {:.3} (words {:.0} %: {:.3} of bm25 {:.3}, meaning: {:.3} of cosine {cosine}, context {:.3}, signals {:.3}, passage {}), identifiers {}, weight {}, age {:.1} days, {}\n",
         signals.relevance,
         signals.words_weight * 100.0,
         signals.words,

@@ -1,5 +1,7 @@
 //! `loci serve`: serves every dialect over HTTP.
 
+mod refusals;
+
 use std::fs;
 use std::io::ErrorKind;
 use std::net::SocketAddr;
@@ -33,11 +35,10 @@ use crate::models::probe;
 use crate::output::{Output, status_line};
 use crate::own_program;
 use crate::own_server::{announce_running, reached};
-use crate::page::page;
+use crate::page::{oauth, page};
 use crate::secret::{self, OwnersToken};
 use crate::settings::{
-    ALLOWED_HOSTS, ALLOWED_ORIGINS, BIND, EmbeddingChoice, METRICS_BIND, Network, OIDC_ISSUER,
-    PUBLIC_URL, Setting, Settings, TRUSTED_PROXIES, TlsFiles,
+    ALLOWED_HOSTS, BIND, EmbeddingChoice, METRICS_BIND, Setting, Settings, TlsFiles,
 };
 use crate::signal::{note_aside, signal};
 use crate::wiring::{CALLS_END_TIMEOUT, Parts, SystemClock};
@@ -72,9 +73,7 @@ fn serve_until_signal(
 ) -> Result<(), Failure> {
     // From here on a signal shuts the server down in order.
     let signal = signal();
-    if arguments.no_auth {
-        refuse_more_than_loopback(settings)?;
-    }
+    refusals::check(settings, arguments)?;
     let oidc = verifier(settings)?;
     let provider = sign_in_provider(settings)?;
     let tls = tls(settings)?;
@@ -97,10 +96,12 @@ fn serve_until_signal(
         Some(owners_token(settings, &parts)?)
     };
     let verifier = oidc.map(|oidc| -> Arc<dyn TokenVerifier> { oidc });
-    let authentication = authentication(&parts, arguments.no_auth, verifier);
+    let authentication = authentication(&parts, arguments, verifier);
     let (host, call_limit) = (host(settings, &parts), call_limit(settings));
     let limits = (call_limit.clone(), Arc::clone(host.large_requests()));
-    let page = page(settings, &parts, authentication.clone(), provider, limits);
+    let oauth = arguments.oauth.then(|| oauth(&parts));
+    let people = (provider, oauth);
+    let page = page(settings, &parts, authentication.clone(), people, limits);
     announce_running(&settings.data, own_base(settings, scheme, address));
     match opens_page {
         None => announce(settings, scheme, address, token.as_ref(), output)?,
@@ -384,33 +385,6 @@ fn probe_endpoint(settings: &Settings) {
         .spawn(ask);
 }
 
-/// Refuses a server without tokens that others than this machine could reach.
-fn refuse_more_than_loopback(settings: &Settings) -> Result<(), Failure> {
-    let Network {
-        public_url,
-        trusted_proxies,
-        oidc,
-        ..
-    } = &settings.network;
-    let leading_there: [(&Setting, bool); 6] = [
-        (&BIND, !settings.bind.ip().is_loopback()),
-        (&PUBLIC_URL, public_url.is_some()),
-        (&TRUSTED_PROXIES, !trusted_proxies.is_empty()),
-        (&ALLOWED_HOSTS, !settings.allowed_hosts.is_empty()),
-        (&ALLOWED_ORIGINS, !settings.allowed_origins.is_empty()),
-        (&OIDC_ISSUER, oidc.is_some()),
-    ];
-    let Some((setting, _)) = leading_there.into_iter().find(|(_, leads)| *leads) else {
-        return Ok(());
-    };
-    let message = format!(
-        "--no-auth lets everybody in without a token and is for loopback addresses and nobody else, \
-         but the setting `{}` ({}) is for others; leave one of them out",
-        setting.key, setting.variable
-    );
-    Err(Failure::new(Exit::Usage, message))
-}
-
 /// Returns the verifier for the tokens of the provider that the settings name.
 fn verifier(settings: &Settings) -> Result<Option<Arc<OidcVerifier>>, Failure> {
     let Some(options) = settings.network.oidc.clone() else {
@@ -443,10 +417,10 @@ fn tls(settings: &Settings) -> Result<Option<Tls>, Failure> {
 
 fn authentication(
     parts: &Parts,
-    no_auth: bool,
+    arguments: &Serve,
     verifier: Option<Arc<dyn TokenVerifier>>,
 ) -> Authentication {
-    if no_auth {
+    if arguments.no_auth {
         return Authentication::Anonymous;
     }
     let tokens: Arc<dyn TokenStore> = parts.store.clone();
@@ -454,6 +428,7 @@ fn authentication(
         tokens,
         verifier,
         clock: Arc::new(SystemClock),
+        grants: arguments.oauth,
     }
 }
 
@@ -526,7 +501,8 @@ async fn serve(
     let _hooks = hook_socket::listen(settings, "serve", &parts.engine);
     let server = HttpServer::new(config, host)
         .with_dialects(DIALECTS)
-        .with_pages(page.router());
+        .with_pages(page.router())
+        .with_unknown_paths(page.router_of_unknown_paths());
     let monitoring = metrics
         .zip(parts.metrics.as_ref())
         .map(|(listener, metrics)| serve_metrics(listener, metrics, &parts.engine, settings));

@@ -6,6 +6,7 @@ use indicatif::DecimalBytes;
 use loci_engine::ModelState;
 use serde_json::{Map, json};
 
+use crate::commands::doctor::model_offer;
 use crate::exit::Failure;
 use crate::output::Output;
 use crate::settings::Settings;
@@ -43,6 +44,10 @@ pub fn run(settings: &Settings, output: Output) -> Result<(), Failure> {
             "others": others.collect::<Vec<_>>(),
         });
     }
+    let offer = model_offer(&parts);
+    if let Some(offer) = &offer {
+        stats["store"]["languages"] = json!(offer);
+    }
     let mut text = format!("memories  {}\n", stats["total"]);
     for (title, key) in [
         ("by scope", "by_scope"),
@@ -67,22 +72,33 @@ pub fn run(settings: &Settings, output: Output) -> Result<(), Failure> {
         settings.store_for(&settings.data).shown(),
         DecimalBytes(size.index_bytes)
     );
-    if let Some(ModelState {
+    if let Some(models) = models.filter(|_| pending > 0) {
+        let _ = writeln!(text, "embedded  {}", embedded(&models, size.memories));
+    }
+    if let Some(offer) = offer {
+        let _ = writeln!(text, "languages {offer}");
+    }
+    Ok(output.either(&stats, text)?)
+}
+
+/// Says how many of the memories are embedded, and who finds the rest.
+fn embedded(models: &ModelState, memories: u64) -> String {
+    let ModelState {
         chosen,
         serving,
         not_found,
+        pending,
         ..
-    }) = models.filter(|_| pending > 0)
-    {
-        let done = size.memories.saturating_sub(pending);
-        let rest = if serving == chosen {
-            "the rest is found by its words until a model has read it".to_owned()
-        } else if not_found == 0 {
-            format!("until {chosen} has read the rest, {serving} finds all of them")
-        } else {
-            format!("until {chosen} has read the rest, {serving} finds all but {not_found}")
-        };
-        let _ = writeln!(text, "embedded  {done} of {}; {rest}", size.memories);
-    }
-    Ok(output.either(&stats, text)?)
+    } = models;
+    let rest = if serving == chosen {
+        "the rest is found by its words until a model has read it".to_owned()
+    } else if *not_found == 0 {
+        format!("until {chosen} has read the rest, {serving} finds all of them")
+    } else {
+        format!("until {chosen} has read the rest, {serving} finds all but {not_found}")
+    };
+    format!(
+        "{} of {memories}; {rest}",
+        memories.saturating_sub(*pending)
+    )
 }

@@ -70,18 +70,20 @@ fn list(settings: &Settings, output: Output) -> Result<(), Failure> {
     let now = SystemClock.now();
     let mut text = String::new();
     for token in &tokens {
-        let state = match (token.revoked_at, token.expires_at) {
+        let state = match (token.revoked_at, token.ends_at()) {
             (Some(revoked_at), _) => format!("revoked {}", moment(revoked_at)),
-            (None, Some(expires_at)) if token.is_valid(now) => {
+            (None, Some(expires_at)) if !token.is_over(now) => {
                 format!("expires {}", moment(expires_at))
             }
             (None, Some(expires_at)) => format!("expired {}", moment(expires_at)),
             (None, None) => "valid".to_owned(),
         };
+        let client = token.grant.as_ref();
+        let client = client.map_or_else(String::new, |grant| format!("  for {}", grant.client));
         let (scopes, created_at) = (scopes(token).join(","), moment(token.created_at));
         let _ = writeln!(
             text,
-            "{}  {}  space {}  {scopes}  made {created_at}  {state}",
+            "{}  {}  space {}  {scopes}  made {created_at}  {state}{client}",
             token.id, token.subject, token.space
         );
     }
@@ -103,9 +105,11 @@ fn described(token: &Token) -> Value {
         "space": token.space.as_str(),
         "scopes": scopes(token),
         "created_at": moment(token.created_at),
-        "expires_at": token.expires_at.map(moment),
+        "expires_at": token.ends_at().map(moment),
         "revoked_at": token.revoked_at.map(moment),
-        "valid": token.is_valid(SystemClock.now()),
+        "valid": !token.is_over(SystemClock.now()),
+        "client": token.grant.as_ref().map(|grant| &grant.client),
+        "resource": token.grant.as_ref().map(|grant| &grant.resource),
     })
 }
 

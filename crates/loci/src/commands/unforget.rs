@@ -1,7 +1,7 @@
 //! `loci unforget`: brings forgotten memories back.
 
 use loci_core::ErrorCode;
-use loci_engine::{Effect, LiftReport, Unforgotten};
+use loci_engine::{Effect, LiftReport, UnforgetReport};
 use serde_json::json;
 
 use crate::cli;
@@ -14,7 +14,7 @@ use crate::wiring::Parts;
 
 /// The outcome for a memory that is to come back.
 enum Outcome {
-    Unforgotten(Box<Unforgotten>),
+    Unforgotten(Box<UnforgetReport>),
     /// It was removed for good, and its text may be read again.
     Lifted(LiftReport),
 }

@@ -10,7 +10,8 @@ use loci_core::{Clock, Error, Result, Timestamp};
 use loci_page::{BackupFile, CommandOutput, RestoreReport};
 
 use super::not_started;
-use crate::corruption::known_backups;
+use crate::commands::backup::DRAFT;
+use crate::corruption::{BACKUPS, known_backups};
 use crate::exit::Failure;
 use crate::own_program::OwnProgram;
 use crate::secret;
@@ -36,6 +37,30 @@ pub(super) fn kept(settings: &Settings) -> Vec<BackupFile> {
         .rev()
         .map(shown)
         .collect()
+}
+
+/// Returns the bytes of the backups that are being written.
+pub(super) fn draft_bytes(settings: &Settings) -> u64 {
+    let files = fs::read_dir(settings.data.join(BACKUPS));
+    let drafts = files.into_iter().flatten().flatten().filter(|entry| {
+        let name = entry.file_name();
+        name.to_string_lossy().ends_with(DRAFT)
+    });
+    drafts
+        .filter_map(|entry| Some(entry.metadata().ok()?.len()))
+        .sum()
+}
+
+/// Returns the command that makes a backup with the day in its name, e.g. for a line of `cron`.
+pub(super) fn command(settings: &Settings) -> String {
+    let folder = std::path::absolute(settings.data.join(BACKUPS));
+    let folder = folder.unwrap_or_else(|_| settings.data.join(BACKUPS));
+    let folder = quoted(&folder.to_string_lossy());
+    if cfg!(windows) {
+        return format!("loci backup {folder}\\%DATE%.tar");
+    }
+    // A percent sign ends a command of `cron`.
+    format!("0 3 * * * loci backup {folder}/$(date +\\%F).tar")
 }
 
 fn name(file: &Path) -> String {

@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use loci_core::StoreFiles;
 
 use super::{
-    CONFIG_FLAG, DATA, Origin, STORE, STORE_CONNECTIONS, STORE_INDEX_MEGABYTES, STORE_MIGRATE,
-    STORE_PASSWORD, STORE_PASSWORD_FILE, STORE_ROW_SECURITY, STORE_SCHEMA, Settings, Values,
+    CONFIG_FLAG, DATA, Origin, STORE, STORE_COMMIT_SECONDS, STORE_CONNECTIONS,
+    STORE_INDEX_MEGABYTES, STORE_MIGRATE, STORE_PASSWORD, STORE_PASSWORD_FILE, STORE_ROW_SECURITY,
+    STORE_SCHEMA, Settings, Values,
 };
 use crate::exit::Failure;
 use crate::store::{ServerSettings, StoreLocation, StorePlace, StoreSettings};
@@ -85,6 +86,7 @@ impl Values {
             server: ServerSettings {
                 schema: self.get(&STORE_SCHEMA)?,
                 connections_max: self.get(&STORE_CONNECTIONS)? as usize,
+                commit_seconds: self.get(&STORE_COMMIT_SECONDS)?,
                 index_bytes_max: (self.get(&STORE_INDEX_MEGABYTES)? * MEGABYTE) as usize,
                 password,
                 password_file: match self.text(&STORE_PASSWORD) {

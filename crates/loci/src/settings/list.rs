@@ -75,12 +75,19 @@ settings! {
         form: ValueType::Whole { min: 2, max: 1_000 },
         meaning: "The most connections that a process makes to a store on a server",
     };
+    /// The time that a commit of a store on a server may take.
+    STORE_COMMIT_SECONDS: u64 = {
+        key: "store_commit_seconds", variable: "LOCI_STORE_COMMIT_SECONDS",
+        default: DefaultValue::Whole(20),
+        form: ValueType::Whole { min: 1, max: 3_600 },
+        meaning: "Seconds that a write waits for a store on a server to confirm it, e.g. until its synchronous standby has it; then its outcome is not known, and the writer is told so",
+    };
     /// The memory for indexes of a store on a server.
     STORE_INDEX_MEGABYTES: u64 = {
         key: "store_index_megabytes", variable: "LOCI_STORE_INDEX_MEGABYTES",
         default: DefaultValue::Whole(1_024),
         form: ValueType::Whole { min: 1, max: 1_000_000 },
-        meaning: "Megabytes of memory that a process uses for the indexes of a store on a server; beyond it, those of the spaces that were not searched for longest are evicted",
+        meaning: "Megabytes of memory that a process uses for the indexes of a store on a server; beyond it, the indexes of the spaces that were not searched for longest are evicted",
     };
     /// Whether the tables of a store on a server are created and upgraded.
     STORE_MIGRATE: String = {
@@ -109,7 +116,7 @@ settings! {
         key: "vault_file_mode", variable: "LOCI_VAULT_FILE_MODE",
         default: DefaultValue::Text("600"),
         form: ValueType::Choice(&["600", "640", "660", "644", "664"]),
-        meaning: "Permissions of new files among the notes, and of new folders with them: 600 (yours alone), 640 or 660 (your group reads, or writes, too), 644 or 664 (every user reads); a file that is there keeps its own",
+        meaning: "Permissions of new files among the notes, and of new folders with them: 600 (only yours), 640 or 660 (your group reads, or writes, too), 644 or 664 (every user reads); a file that is there keeps its own",
     };
     /// The log level.
     LOG: String = {
@@ -136,7 +143,7 @@ settings! {
         variable: "LOCI_SEARCH",
         default: DefaultValue::Text("hybrid"),
         form: ValueType::Choice(&["hybrid", "vector", "words"]),
-        meaning: "How to search: hybrid (words and meaning), vector (meaning alone) or words",
+        meaning: "How to search: hybrid (words and meaning), vector (only meaning) or words",
     };
     /// The texts in which secrets are redacted.
     REDACT_SECRETS: String = {
@@ -158,7 +165,7 @@ settings! {
         key: "allowed_origins", variable: "LOCI_ALLOWED_ORIGINS",
         default: DefaultValue::Text(""),
         form: ValueType::List,
-        meaning: "Origins of web pages that may call the HTTP server besides those of this machine, such as https://name:port; without a port, those of every port",
+        meaning: "Origins of web pages that may call the HTTP server besides the origins of this machine, such as https://name:port; one without a port stands for every port",
     };
     /// The names of this server.
     ALLOWED_HOSTS: Vec<String> = {
@@ -196,7 +203,7 @@ settings! {
         key: "trusted_authors", variable: "LOCI_TRUSTED_AUTHORS",
         default: DefaultValue::Text(""),
         form: ValueType::List,
-        meaning: "Subjects whose memories for session starts every reader takes as directives, besides its own and those of administrators; `anonymous` for callers without a token; `loci trust` does it for one reader",
+        meaning: "Subjects whose memories for session starts every reader takes as directives, besides its own and the administrators'; `anonymous` for callers without a token; `loci trust` does it for one reader",
     };
     /// The certificate of the HTTP server.
     TLS_CERTIFICATE: String = {
@@ -229,7 +236,7 @@ settings! {
     /// The issuer of tokens besides loci itself.
     OIDC_ISSUER: String = {
         key: "oidc.issuer", variable: "LOCI_OIDC_ISSUER",
-        meaning: "Issuer URL of an OpenID provider whose access tokens are accepted besides those of `loci token`, exactly as the provider writes it",
+        meaning: "Issuer URL of an OpenID provider whose access tokens are accepted besides the tokens of `loci token`, exactly as the provider writes it",
     };
     /// The accepted audiences of tokens.
     OIDC_AUDIENCE: Vec<String> = {
@@ -268,7 +275,7 @@ settings! {
         key: "oidc.default_scopes", variable: "LOCI_OIDC_DEFAULT_SCOPES",
         default: DefaultValue::Text("read,write"),
         form: ValueType::List,
-        meaning: "Scopes of a token that has no such claim: read, write, admin; one that has the claim has those that it names alone",
+        meaning: "Scopes of a token that has no such claim: read, write, admin; a token that has the claim has only the scopes that it names",
     };
     /// The claim with the space of a token.
     OIDC_SPACE_CLAIM: String = {
@@ -291,7 +298,7 @@ settings! {
         key: "oidc.client_scopes", variable: "LOCI_OIDC_CLIENT_SCOPES",
         default: DefaultValue::Words("openid, and read and write with oidc.scope_prefix unless oidc.scope_claim is set"),
         form: ValueType::List,
-        meaning: "Scopes to ask for when a person signs in on the page; `memory:admin` for administrators, `offline_access` where the provider renews tokens for that alone",
+        meaning: "Scopes to ask for when a person signs in on the page; `memory:admin` for administrators, `offline_access` where the provider renews tokens only for that",
     };
     /// The accepted types of tokens.
     OIDC_TOKEN_TYPES: Vec<String> = {
@@ -312,7 +319,7 @@ settings! {
         key: "embedding.provider", variable: "LOCI_EMBEDDING_PROVIDER",
         default: DefaultValue::Text("bundled"),
         form: ValueType::Choice(&["bundled", "multilingual-e5-small", "all-mpnet-base-v2", "folder", "http", "none"]),
-        meaning: "Where the embedding model is: bundled (in the binary), multilingual-e5-small or all-mpnet-base-v2 (once `loci model install` has put it into the data folder), folder (`embedding.model_folder`), http (`embedding.url`) or none (search by words alone). `loci model use` sets it",
+        meaning: "Where the embedding model is: bundled (in the binary), multilingual-e5-small or all-mpnet-base-v2 (once `loci model install` has put it into the data folder), folder (`embedding.model_folder`), http (`embedding.url`) or none (search only by words). `loci model use` sets it",
     };
     /// The folder of a model on disk.
     EMBEDDING_MODEL_FOLDER: String = {
@@ -349,6 +356,23 @@ settings! {
         form: ValueType::Seconds,
         meaning: "Seconds that one request to that endpoint may take",
     };
+    /// The place of the archives of models.
+    MODELS_URL: String = {
+        key: "models_url", variable: "LOCI_MODELS_URL",
+        meaning: "URL of the folder with the archives of models, loci-model-NAME.zip, from which `loci model install` takes one that no package brought, after a question; without it, the release of this version",
+    };
+    /// The kind of reranker.
+    RERANK_PROVIDER: String = {
+        key: "rerank.provider", variable: "LOCI_RERANK_PROVIDER",
+        default: DefaultValue::Text("none"),
+        form: ValueType::Choice(&["none", "folder"]),
+        meaning: "Whether a model orders the 30 best candidates of a search, by reading each together with the question: none, or folder (a cross-encoder that you bring, in `rerank.model_folder`). It makes a search many times slower",
+    };
+    /// The folder of a cross-encoder on disk.
+    RERANK_MODEL_FOLDER: String = {
+        key: "rerank.model_folder", variable: "LOCI_RERANK_MODEL_FOLDER",
+        meaning: "Folder with model.onnx (output logits) and tokenizer.json of a cross-encoder, for the provider folder",
+    };
     /// The retention of messages.
     MESSAGE_TTL_HOURS: u64 = {
         key: "conversation.message_ttl_hours", variable: "LOCI_CONVERSATION_MESSAGE_TTL_HOURS",
@@ -371,6 +395,13 @@ settings! {
         default: DefaultValue::Whole(Policy::DEFAULT.reply_tokens as u64),
         form: ValueType::Whole { min: 1_000, max: REPLY_TOKENS_MAX as u64 },
         meaning: "Tokens of a reply to a search, list or recall, where the call has no `budget_tokens`; of long texts, the parts that answer are shown",
+    };
+    /// The helper whose words Anthropic's memory tool has.
+    MEMORY_TOOL_HELPER: String = {
+        key: "memory_tool.helper", variable: "LOCI_MEMORY_TOOL_HELPER",
+        default: DefaultValue::Text("python"),
+        form: ValueType::Choice(&["python", "typescript"]),
+        meaning: "The SDK of Anthropic whose helper the memory tool speaks like, byte for byte: python or typescript, which differ in `insert`, in the list of a folder and in sizes",
     };
     /// The retention of softly deleted memories.
     PURGE_DAYS: u64 = {
@@ -530,7 +561,7 @@ settings! {
         key: "idempotency_hours", variable: "LOCI_IDEMPOTENCY_HOURS",
         default: DefaultValue::Whole(Policy::DEFAULT.idempotent_reply_ttl_seconds / HOUR_SECONDS),
         form: ValueType::Whole { min: 1, max: HOURS_MAX },
-        meaning: "Hours in which a call that is repeated under its `idempotency_key` gets the first answer again; of `memory_recall` in its session alone, and only while nothing in the store changes",
+        meaning: "Hours in which a call that is repeated under its `idempotency_key` gets the first answer again; of `memory_recall` only in its session and while nothing in the store changes",
     };
     /// The interval of background work.
     MAINTENANCE_SECONDS: Duration = {

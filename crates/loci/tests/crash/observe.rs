@@ -100,10 +100,18 @@ fn of_memory(memory: Memory) -> Option<(u32, Seen)> {
     let (number, version) = version_of(&memory.content)?;
     let is_kept = memory.origin == "memory-mcp" && memory.tier == Tier::LongTerm;
     let collection = memory.location.collection.as_deref().unwrap_or("global");
+    let place = if memory.origin == "anthropic" {
+        let path = memory.title.clone().unwrap_or_default();
+        let rest = memory.content.trim_end().len()..;
+        let inserted = memory.content[rest].matches(' ').count();
+        format!("{path} {inserted}")
+    } else {
+        format!("{collection}/{}", memory.location.section)
+    };
     let seen = Seen {
         id: memory.id.to_string(),
         version,
-        place: format!("{collection}/{}", memory.location.section),
+        place,
         visibility: memory.visibility.name().to_owned(),
         is_forgotten: memory.forgotten_at.is_some(),
     };

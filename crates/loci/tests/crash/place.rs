@@ -13,7 +13,15 @@ use tempfile::TempDir;
 use crate::scratch;
 
 /// The dialects; the one of notes is the first.
-pub const DIALECTS: [&str; 5] = ["vault", "mememory", "memory-mcp", "engram", "mempalace"];
+pub const DIALECTS: [&str; 7] = [
+    "vault",
+    "mememory",
+    "memory-mcp",
+    "engram",
+    "mempalace",
+    "reference",
+    "anthropic",
+];
 
 /// A folder for the data of `loci`, in memory if there is such a disk, since no test really cuts
 /// the power.

@@ -75,11 +75,20 @@ fn a_search_says_why() {
     assert_eq!(hits.as_array().unwrap().len(), 1);
     assert_eq!(hits[0]["memory"]["id"], id.as_str());
     assert!(hits[0]["explain"]["bm25"].as_f64().unwrap() > 0.0);
+    assert!(hits[0]["strength"].as_f64().unwrap() > 0.3, "{hits}");
     let text = place
         .run(&["search", "deploy", "--explain"])
         .succeeded()
         .stdout;
-    for word in ["relevance", "bm25", "cosine", "weight", "age", "score"] {
+    for word in [
+        "relevance",
+        "bm25",
+        "cosine",
+        "weight",
+        "age",
+        "score",
+        "strength",
+    ] {
         assert!(text.contains(word), "{text} should name {word}");
     }
     assert_eq!(

@@ -988,7 +988,7 @@ fn languages_that_the_model_does_not_know_are_told() {
     assert_eq!(verdict, "warn");
     assert!(
         text.starts_with(
-            "all-minilm-l6-v2 does not know those of 75 % of 4 texts (ru 50 %, de 25 %)"
+            "all-minilm-l6-v2 does not know the languages of 75 % of 4 texts (ru 50 %, de 25 %)"
         ),
         "{text}"
     );
@@ -1007,7 +1007,10 @@ fn languages_that_the_model_does_not_know_are_told() {
     let (verdict, text) = languages(&texts).unwrap();
     assert_eq!(
         (verdict.as_str(), text.as_str()),
-        ("ok", "all-minilm-l6-v2 knows those of 80 % of 5 texts")
+        (
+            "ok",
+            "all-minilm-l6-v2 knows the languages of 80 % of 5 texts"
+        )
     );
     assert_eq!(languages(&["ERR-4021"]), None);
 }

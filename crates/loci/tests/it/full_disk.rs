@@ -249,10 +249,10 @@ fn a_server_reads_on_a_full_disk_and_writes_once_there_is_room() {
             .run(&["doctor", "--server", &server.url()])
             .failed(1, "");
         for path in [
-            "/api/v1/now",
-            "/api/v1/search?query=kiln",
-            "/api/v1/time",
-            "/api/v1/recalls",
+            "/api/v1/home",
+            "/api/v1/search?q=kiln",
+            "/api/v1/facts",
+            "/api/v1/activity",
             "/",
         ] {
             let (status, body) = server.get(Some(&token), path);

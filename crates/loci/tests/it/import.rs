@@ -12,6 +12,14 @@ const LINES: &str = r#"{"content": "The kiln fires at 1240 degrees", "project": 
 {"content": "Sweep the studio", "expires_at": "2999-01-01T00:00:00Z", "delivery": "bootstrap"}
 "#;
 
+/// Returns a report without the id that takes the import back, which each import has for itself, and
+/// one that brought nothing has not.
+fn counts(mut report: Value) -> Value {
+    let batch = report.as_object_mut().unwrap().remove("batch").unwrap();
+    assert_eq!(batch.is_null(), report["stored"] == 0, "{report}");
+    report
+}
+
 #[test]
 fn what_a_file_holds_is_found_by_words_at_once_and_then_by_meaning() {
     let place = Place::new().with("LOCI_EMBEDDING_PROVIDER", "bundled");
@@ -19,7 +27,7 @@ fn what_a_file_holds_is_found_by_words_at_once_and_then_by_meaning() {
     let file = file.to_str().unwrap();
     let imported = place.json(&["import", file, "--no-wait"]);
     assert_eq!(
-        imported,
+        counts(imported),
         json!({"stored": 3, "present": 0, "refused": 0, "pending_embeddings": 3})
     );
     assert_eq!(place.json(&["stats"])["store"]["pending_embeddings"], 3);
@@ -58,7 +66,7 @@ fn what_a_file_holds_is_found_by_words_at_once_and_then_by_meaning() {
     // The model embeds all that wait.
     let again = place.json(&["import", file]);
     assert_eq!(
-        again,
+        counts(again),
         json!({"stored": 0, "present": 3, "refused": 0, "pending_embeddings": 0})
     );
     assert!(
@@ -100,7 +108,7 @@ fn what_a_list_prints_comes_back_in_another_store() {
         let imported = there.json(&["import", file.to_str().unwrap()]);
         let (stored, present) = if form == 0 { (2, 0) } else { (0, 2) };
         assert_eq!(
-            imported,
+            counts(imported),
             json!({"stored": stored, "present": present, "refused": 0, "pending_embeddings": 0})
         );
     }
@@ -169,7 +177,7 @@ fn a_model_that_cannot_be_used_costs_no_import() {
     );
     let value: Value = serde_json::from_str(&imported.stdout).unwrap();
     assert_eq!(
-        value,
+        counts(value),
         json!({"stored": 3, "present": 0, "refused": 0, "pending_embeddings": 3})
     );
 }
@@ -475,12 +483,20 @@ fn a_dry_run_of_a_list_stores_nothing_and_names_what_it_refuses() {
     let place = Place::new();
     let file = place.write("memories.jsonl", LINES);
     let file = file.to_str().unwrap();
-    let tried = json!({"stored": 3, "present": 0, "refused": 0, "dry_run": true});
-    assert_eq!(place.json(&["import", file, "--dry-run"]), tried);
+    let dry_run = || {
+        let mut tried = place.json(&["import", file, "--dry-run"]);
+        let samples = tried["samples"].take();
+        (tried, samples)
+    };
+    let counts = |stored: u64, present: u64| json!({"stored": stored, "present": present, "refused": 0, "dry_run": true, "samples": null});
+    let (tried, samples) = dry_run();
+    assert_eq!(tried, counts(3, 0));
+    let first: Value = serde_json::from_str(LINES.lines().next().unwrap()).unwrap();
+    assert_eq!(samples.as_array().unwrap().len(), 3);
+    assert_eq!(samples[0]["content"], first["content"]);
     assert_eq!(place.rows(&["list"]), json!([]));
     place.run(&["import", file, "--no-wait"]).succeeded();
-    let again = json!({"stored": 0, "present": 3, "refused": 0, "dry_run": true});
-    assert_eq!(place.json(&["import", file, "--dry-run"]), again);
+    assert_eq!(dry_run().0, counts(0, 3));
     let wrong = place.write("wrong.jsonl", "{\"content\": \"right\"}\n{\"wrong\": 1}\n");
     let refused = place.run(&["import", wrong.to_str().unwrap(), "--dry-run"]);
     let refused = refused.failed(

@@ -8,6 +8,7 @@ mod all_users;
 mod archive;
 mod audit;
 mod backup;
+mod client_grants;
 mod commands;
 #[cfg(unix)]
 mod connect;
@@ -16,8 +17,10 @@ mod faults;
 mod forgetting;
 #[cfg(target_os = "linux")]
 mod full_disk;
+mod host_memories;
 mod import;
 mod models;
+mod page_import;
 #[cfg(unix)]
 mod palace;
 mod peers;
@@ -28,6 +31,7 @@ mod prompts;
 mod read_only;
 mod reference;
 mod remains;
+mod reranking;
 mod scratch;
 mod secrets;
 mod servers;

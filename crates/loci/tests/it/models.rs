@@ -88,11 +88,11 @@ fn using_a_model_writes_the_setting_and_nothing_else() {
 fn a_model_that_cannot_be_used_is_refused_with_the_way_out() {
     let place = place();
     let before = fs::read_to_string(place.path("my.toml")).unwrap();
-    let rows: [(&[&str], i32, &str); 5] = [
+    let rows: [(&[&str], i32, &str); 7] = [
         (
             &["model", "use", "multilingual-e5-small"],
             7,
-            "loci model install multilingual-e5-small --from SOURCE",
+            "run `loci model install multilingual-e5-small` first",
         ),
         (
             &["model", "use", "bge"],
@@ -120,7 +120,19 @@ fn a_model_that_cannot_be_used_is_refused_with_the_way_out() {
             2,
             "scripts/build-model",
         ),
+        (
+            &["model", "install", "multilingual-e5-small"],
+            2,
+            "add --yes",
+        ),
+        (
+            &["model", "install", "multilingual-e5-small", "--yes"],
+            7,
+            "nothing was installed",
+        ),
     ];
+    // The discard port, on which nothing listens.
+    let place = place.with("LOCI_MODELS_URL", "http://127.0.0.1:9/models");
     for (arguments, code, words) in rows {
         place.run(arguments).failed(code, words);
     }

@@ -18,6 +18,8 @@ fn without_model(mut counts: Value) -> Value {
     let counts = counts.as_object_mut().map(|counts| {
         counts.remove("pending_embeddings");
         counts.remove("notices");
+        counts.remove("batch");
+        counts.remove("samples");
         counts.clone()
     });
     counts.map_or(Value::Null, Value::Object)
@@ -34,14 +36,14 @@ fn a_file_of_the_reference_server_is_told_by_its_content_and_comes_once() {
             "left_out": {"lines that are no JSON object": 1, "relations that were said before": 1},
         })
     };
-    let mut dry = counts(3, 0);
+    let mut dry = counts(4, 0);
     dry["dry_run"] = json!(true);
     assert_eq!(
         without_model(place.json(&["import", file, "--dry-run"])),
         dry
     );
-    assert_eq!(without_model(place.json(&["import", file])), counts(3, 0));
-    assert_eq!(without_model(place.json(&["import", file])), counts(0, 3));
+    assert_eq!(without_model(place.json(&["import", file])), counts(4, 0));
+    assert_eq!(without_model(place.json(&["import", file])), counts(0, 4));
     let found = place.rows(&["search", "lantern"]);
     assert_eq!(
         found[0]["memory"]["content"],
@@ -91,6 +93,83 @@ fn what_changed_there_later_comes_and_what_changed_here_stays() {
         (&again["stored"], &again["updated"]),
         (&json!(0), &json!(0))
     );
+}
+
+#[test]
+fn an_import_is_taken_back_and_can_come_again() {
+    let place = Place::new();
+    place.run(&["add", "My own note."]).succeeded();
+    let graph = place.write("memory.jsonl", GRAPH);
+    let graph = graph.to_str().unwrap();
+    let told = place.run(&["import", graph]).succeeded().stdout;
+    let id = told.trim().rsplit(' ').next().unwrap().to_owned();
+    assert!(told.contains(&format!("loci undo {id}")), "{told}");
+    let listed = place.json(&["undo", "--list"])["imports"].clone();
+    assert_eq!(
+        (
+            &listed[0]["batch"],
+            &listed[0]["from"],
+            &listed[0]["records"]
+        ),
+        // The memories, the relation, and that the entity exists.
+        (&json!(id), &json!("server-memory"), &json!(4))
+    );
+    let counts = |changed: Value| {
+        json!({
+            "batch": id, "memories": 2 - changed.as_array().unwrap().len(), "restored": 0, "facts": 2,
+            "tunnels": 0, "decisions": 0, "settings": 0, "source_files": 0, "gone": 0,
+            "changed": changed.as_array().unwrap().len(), "changed_ids": changed, "stays": {},
+        })
+    };
+    let mut dry = counts(json!([]));
+    dry["dry_run"] = json!(true);
+    assert_eq!(place.json(&["undo", &id, "--dry-run"]), dry);
+    // No terminal is there to ask at.
+    let asked = place.run(&["undo", &id]);
+    assert!(asked.stderr.contains("--yes"), "{}", asked.stderr);
+    // A memory that was forgotten and brought back is as it was.
+    let found = place.rows(&["search", "lantern"]);
+    let kept = found[0]["memory"]["id"].as_str().unwrap().to_owned();
+    place.run(&["forget", &kept]).succeeded();
+    place.run(&["unforget", &kept]).succeeded();
+    assert_eq!(place.json(&["undo", &id, "--yes"]), counts(json!([])));
+    let left = place.rows(&["list"]);
+    assert_eq!(left.as_array().unwrap().len(), 1, "{left}");
+    let again = place.run(&["undo", &id, "--yes"]);
+    assert!(again.stderr.contains("--list"), "{}", again.stderr);
+    assert_eq!(place.json(&["undo", "--list"]), json!({"imports": []}));
+    assert_eq!(place.json(&["import", graph])["stored"], 4);
+    // Neither the audit log nor an export takes the notes for something else.
+    let audit = place.run(&["audit", "--json"]).succeeded().stdout;
+    assert!(audit.contains("\"undo\""), "{audit}");
+    let exported = place.run(&["export", "-"]).succeeded().stdout;
+    assert!(!exported.contains("imports"), "{exported}");
+}
+
+#[test]
+fn a_text_that_an_import_replaced_comes_back() {
+    let place = Place::new();
+    let import = |text: &str, updated_at: &str| {
+        let memory = json!([{"id": "a", "memory": text, "created_at": "2024-01-01T10:00:00Z", "updated_at": updated_at}]);
+        let file = place.write("mem0.json", memory.to_string());
+        place.json(&["import", file.to_str().unwrap()])
+    };
+    import("Tea is at four.", "2024-01-01T10:00:00Z");
+    let updated = import("Tea is at five.", "2024-02-01T10:00:00Z");
+    let id = updated["batch"].as_str().unwrap();
+    let undone = place.json(&["undo", id, "--yes"]);
+    assert_eq!(
+        (&undone["restored"], &undone["memories"]),
+        (&json!(1), &json!(0))
+    );
+    let listed = place.rows(&["list"]);
+    assert_eq!(listed[0]["content"], "Tea is at four.");
+    // With its time, so that the same export updates it again.
+    assert_eq!(
+        import("Tea is at five.", "2024-02-01T10:00:00Z")["updated"],
+        1
+    );
+    assert_eq!(place.rows(&["list"])[0]["content"], "Tea is at five.");
 }
 
 #[test]

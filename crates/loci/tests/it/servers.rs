@@ -119,25 +119,24 @@ impl Server {
     pub fn change(&self, token: &str, path: &str, fields: &Value) -> (u16, String) {
         let headers =
             format!("Authorization: Bearer {token}\r\nContent-Type: application/json\r\n");
-        self.post(&format!("/api/v1{path}"), &headers, &fields.to_string())
+        self.post(&format!("/api/v1{path}"), &headers, fields.to_string())
     }
 
     /// Sends a body to a path with these headers; returns status and reply.
-    pub fn post(&self, path: &str, headers: &str, body: &str) -> (u16, String) {
+    pub fn post(&self, path: &str, headers: &str, body: impl AsRef<[u8]>) -> (u16, String) {
         let head = format!(
             "POST {path} HTTP/1.1\r\nHost: {}\r\n{headers}Content-Length: {}\r\nConnection: close\r\n\r\n",
             self.address,
-            body.len()
+            body.as_ref().len()
         );
         self.sent(&head, body)
     }
 
     /// Sends a request; returns status and reply.
-    fn sent(&self, head: &str, body: &str) -> (u16, String) {
+    fn sent(&self, head: &str, body: impl AsRef<[u8]>) -> (u16, String) {
         let mut stream = TcpStream::connect(&self.address).unwrap();
-        stream
-            .write_all(format!("{head}{body}").as_bytes())
-            .unwrap();
+        let request = [head.as_bytes(), body.as_ref()].concat();
+        stream.write_all(&request).unwrap();
         let mut reply = String::new();
         stream.read_to_string(&mut reply).unwrap();
         (reply.split(' ').nth(1).unwrap().parse().unwrap(), reply)
@@ -165,10 +164,17 @@ impl Server {
     }
 }
 
-impl Drop for Server {
-    fn drop(&mut self) {
+impl Server {
+    /// Kills it, without a chance to write anything.
+    pub fn kill(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.kill();
     }
 }
 
@@ -804,7 +810,7 @@ fn a_reply_is_read_by_who_still_sends() {
         ),
         (
             &server.address,
-            "POST /api/v1/time/add",
+            "POST /api/v1/facts/add",
             json.to_owned(),
             "401",
         ),
@@ -822,7 +828,7 @@ fn a_reply_is_read_by_who_still_sends() {
         ),
         (
             &server.address,
-            "POST /keep/import",
+            "POST /settings/import",
             plain.to_owned(),
             "303",
         ),
@@ -916,7 +922,7 @@ fn a_stop_succeeds_whatever_clients_do() {
         let stalled = [
             open("GET /healthz HTT".to_owned()),
             open(head("POST /mcp/mememory", post)),
-            open(head("POST /api/v1/time/add", post)),
+            open(head("POST /api/v1/facts/add", post)),
             open(head("POST /mcp/nothing", post)),
         ];
         for stream in [&idle, &events] {

@@ -23,7 +23,7 @@ pub(super) struct Line {
 /// The group in which the last line counts a memory.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum CountGroup {
-    /// A memory that every session should begin with.
+    /// A memory that every session should start with.
     Always,
     /// Another memory that is filed in the wing, or in any wing if no wing is given.
     Note,

@@ -158,8 +158,15 @@ impl<'a> SourceFiler<'a> {
                 }
             )
         });
+        let again: Vec<MemoryId> = steps.iter().flat_map(|step| step.again).cloned().collect();
+        let noted = self.sources.imports.noted_of_files(&changes, &again)?;
+        let is_noted = noted.is_some();
+        changes.extend(noted);
         let not_wiped = Vec::from_iter(self.not_wiped());
         self.sources.access.commit_if(not_wiped, changes)?;
+        if is_noted {
+            self.sources.imports.count_noted();
+        }
         if waits && self.sources.search_mode != SearchMode::Words {
             self.sources.to_embed.ring();
         }
@@ -280,6 +287,15 @@ impl<'a> SourceFiler<'a> {
         let space = &self.caller.space;
         let forgotten = self.sources.tombstones.among(space, &self.salts, &new)?;
         if self.sources.files_again {
+            let comes_back = |(memory, texts): (&Memory, &Vec<_>)| {
+                (!texts.is_empty()).then(|| memory.id.clone())
+            };
+            plan.again = plan
+                .new
+                .iter()
+                .zip(&forgotten)
+                .filter_map(comes_back)
+                .collect();
             let texts: Vec<_> = forgotten.into_iter().flatten().collect();
             if !texts.is_empty() {
                 plan.edits.push(Change::DeleteTombstones { texts });

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::iter;
 
-use loci_core::{Change, Memory, Result, SourceFile, Thread};
+use loci_core::{Change, Memory, MemoryId, Result, SourceFile, Thread};
 use loci_text::indexed;
 
 use super::{ReadSource, SOURCE_FILE, SourceCounts, SourcePart};
@@ -22,6 +22,8 @@ pub(super) struct Plan {
     /// they free.
     pub(super) edits: Vec<Change>,
     pub(super) new: Vec<Memory>,
+    /// The ids of new memories whose texts were forgotten, and come back.
+    pub(super) again: Vec<MemoryId>,
     /// The number of parts that are not filed, because their texts were forgotten.
     pub(super) forgotten: u64,
     /// The number of parts that are filed without some lines, because those were forgotten.
@@ -35,6 +37,7 @@ pub(super) struct Plan {
 pub(super) struct Step<'a> {
     pub(super) edits: &'a [Change],
     pub(super) new: &'a [Memory],
+    pub(super) again: &'a [MemoryId],
     pub(super) rows: &'a [Change],
 }
 
@@ -72,10 +75,19 @@ impl Plan {
     /// file in the last.
     pub(super) fn steps(&self) -> Vec<Step<'_>> {
         let Plan {
-            edits, new, rows, ..
+            edits,
+            new,
+            again,
+            rows,
+            ..
         } = self;
         if fits(iter::once(self.size())) {
-            return vec![Step { edits, new, rows }];
+            return vec![Step {
+                edits,
+                new,
+                again,
+                rows,
+            }];
         }
         let edits = edits.chunks(STEP_CHANGES_MAX).map(|edits| Step {
             edits,
@@ -93,6 +105,7 @@ impl Plan {
             rest = after;
             (!new.is_empty()).then_some(Step {
                 new,
+                again,
                 ..Step::default()
             })
         });

@@ -8,6 +8,7 @@ use utoipa::ToSchema;
 use super::dismissed;
 use crate::change::{Change, Outcome, own_path};
 use crate::request::RequestContext;
+use crate::views::selected::TYPED;
 
 const OPERATION: &str = "memory:write";
 
@@ -59,13 +60,15 @@ pub(crate) struct RedactRequest {
     /// True if the person has confirmed that this cannot be undone.
     #[serde(default)]
     confirmed: bool,
+    /// `DELETE`, as a person types it to confirm the same.
+    typed: Option<String>,
     next: Option<String>,
 }
 
 /// Removes secrets from a memory. There is no way back: it would have to keep the secrets.
 #[utoipa::path(post, path = "/review/redact", operation_id = "review_redact", request_body = RedactRequest, responses((status = OK, body = Outcome, description = "The result of the change")))]
 pub(crate) fn redact(context: &RequestContext<'_>, redact: RedactRequest) -> Result<Change> {
-    if !redact.confirmed {
+    if !redact.confirmed && redact.typed.as_deref() != Some(TYPED) {
         let problem = "must be true: a secret that was removed cannot be brought back";
         return Err(Error::invalid("confirmed", problem));
     }

@@ -2,10 +2,8 @@
 
 use std::collections::HashSet;
 
-use data_encoding::HEXLOWER;
 use loci_core::{Error, Result};
 use loci_engine::Parts;
-use sha2::{Digest, Sha256};
 
 /// The setting of a caller that lists the keys of dismissed items, one per line, the last one last.
 const DISMISSED: &str = "page.dismissed";
@@ -13,18 +11,6 @@ const DISMISSED: &str = "page.dismissed";
 const KEPT_MAX: usize = 2_000;
 /// The digits of a key.
 const KEY_DIGITS: usize = 16;
-
-/// Returns the key of an item of a kind that these texts identify.
-pub(super) fn key_of(kind: &str, of: &[&str]) -> String {
-    let mut hash = Sha256::new_with_prefix(kind);
-    for text in of {
-        hash.update(text.len().to_le_bytes());
-        hash.update(text);
-    }
-    let mut key = HEXLOWER.encode(&hash.finalize());
-    key.truncate(KEY_DIGITS);
-    key
-}
 
 /// Returns the keys of the items that a caller dismissed.
 pub(super) fn read(parts: &Parts<'_>) -> Result<HashSet<String>> {
@@ -61,7 +47,7 @@ mod tests {
     use std::sync::Arc;
 
     use loci_core::Caller;
-    use loci_engine::{Engine, SearchMode};
+    use loci_engine::{Engine, SearchMode, item_key};
     use loci_testkit::{FixedClock, HashingEmbedder, NaiveStore};
 
     use super::*;
@@ -75,7 +61,7 @@ mod tests {
             SearchMode::Words,
         );
         let system = engine.system(&Caller::local());
-        let key = |number: usize| key_of("note", &[&number.to_string()]);
+        let key = |number: usize| item_key("note", &[&number.to_string()]);
         for number in 0..=KEPT_MAX {
             put(&system, &key(number), true).unwrap();
         }
@@ -88,16 +74,5 @@ mod tests {
         for wrong in ["", "x", "0123456789abcdeg", "a\nb"] {
             assert!(put(&system, wrong, true).is_err(), "{wrong:?}");
         }
-    }
-
-    #[test]
-    fn keys_tell_items_apart() {
-        let keys = [
-            key_of("note", &["a", "bc"]),
-            key_of("note", &["ab", "c"]),
-            key_of("stale", &["a", "bc"]),
-            key_of("note", &["abc"]),
-        ];
-        assert_eq!(keys.iter().collect::<HashSet<_>>().len(), keys.len());
     }
 }

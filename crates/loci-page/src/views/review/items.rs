@@ -1,81 +1,170 @@
-//! Finding what people should decide.
+//! The items that the background found for people to decide, with the memories that they are about.
 
-use std::collections::HashMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use loci_core::{
-    ANONYMOUS, CollectionFilter, Delivery, ErrorCode, FileProblem, LOCAL, Memory, MemoryId, Result,
-    Scope, Space,
+    Error, ErrorCode, FileProblem, Forgotten, LOCAL, Memory, MemoryId, OpenItem, Result, Scope,
+    Space,
 };
-use loci_engine::{Browse, Facets, List, Pair, PairRelation};
-use loci_text::prompt_injection::find_instruction;
+use loci_engine::{Certainty, ItemKind, Parts, StaleMemory, Trust, item_key, order_in};
 
-use super::dismissed::key_of;
-use super::{Item, Kind, ReviewCandidates};
+use super::{Group, Item, Kind, SHOWN};
 use crate::request::RequestContext;
-use crate::views::card::Card;
 use crate::views::memory::diff;
+use crate::words::compared;
 
-/// The memories that are looked at for a group.
-const LOOKED_AT: usize = 200;
-/// The memories that are compared with older ones: each takes a search.
-const COMPARED: usize = 50;
-/// The cosine similarity from which two memories are duplicates.
-const DUPLICATE_FROM: f32 = 0.92;
-/// The characters of an order that are shown.
-const ORDER_CHARACTERS: usize = 300;
 /// The longest texts of a pair whose lines are compared, in bytes.
 const DIFF_BYTES_MAX: usize = 8_000;
-/// The types of memories that tell agents what to do.
-const DIRECTIVES: [&str; 3] = ["rule", "feedback", "bootstrap"];
 
-/// Returns the items of each kind that is asked for, in the order of the kinds.
-pub(super) fn find(
-    context: &RequestContext<'_>,
-    offset: usize,
-    is_asked: impl Fn(Kind) -> bool,
-) -> Result<Vec<ReviewCandidates>> {
-    let mut found = Vec::new();
-    if is_asked(Kind::Contradiction) || is_asked(Kind::Duplicate) {
-        found.extend(pairs(context, offset)?);
-    }
-    if [Kind::Secret, Kind::Order, Kind::Stale]
-        .into_iter()
-        .any(&is_asked)
-    {
-        let memories = last_filed(context, offset, LOOKED_AT, &[])?;
-        if is_asked(Kind::Secret) {
-            found.push(secrets(context, &memories)?);
-        }
-        if is_asked(Kind::Order) {
-            found.push(orders(context, &memories)?);
-        }
-        if is_asked(Kind::Stale) {
-            found.push(stale(context, &memories)?);
-        }
-    }
-    if is_asked(Kind::Arrived) {
-        found.push(arrived(context, offset)?);
-    }
-    if is_asked(Kind::Directive) {
-        found.push(directives(context, offset)?);
-    }
-    if is_asked(Kind::Note) {
-        found.extend(notes(context, offset)?);
-    }
-    found.retain(|found| is_asked(found.kind));
-    found.sort_by_key(|found| Kind::ALL.iter().position(|kind| *kind == found.kind));
-    Ok(found)
+/// The open items of a kind, in order.
+pub(super) struct OpenKind {
+    pub(super) kind: Kind,
+    entries: Entries,
+    /// Why something may be missing, in a sentence.
+    degraded: Option<String>,
 }
 
-/// Returns an item without any of its parts, with the key that these texts make.
-pub(super) fn item(kind: Kind, of: &[&str]) -> Item {
+/// The items of a kind: of memories, or of the files of notes.
+enum Entries {
+    Memories(Vec<OpenItem>),
+    Files(Vec<(String, FileProblem)>),
+}
+
+impl OpenKind {
+    pub(super) fn count(&self) -> usize {
+        match &self.entries {
+            Entries::Memories(items) => items.len(),
+            Entries::Files(problems) => problems.len(),
+        }
+    }
+}
+
+/// Returns what is open of every kind that the visitor may see, without what was dismissed.
+pub(super) fn open(
+    context: &RequestContext<'_>,
+    dismissed: &HashSet<String>,
+) -> Result<Vec<OpenKind>> {
+    let mut by_kind: HashMap<Kind, Vec<OpenItem>> = HashMap::new();
+    for (kind, item) in context.call().open_items().list()? {
+        if !dismissed.contains(&item.key) {
+            by_kind.entry(Kind::of(kind)).or_default().push(item);
+        }
+    }
+    let mut open = Vec::new();
+    for kind in Kind::ALL {
+        if kind == Kind::Note {
+            open.extend(notes(context, dismissed)?);
+            continue;
+        }
+        let mut items = by_kind.remove(&kind).unwrap_or_default();
+        // Ids start with their time: the last filed ones come first.
+        items.sort_by_key(|item| (Reverse(item.certainty), Reverse(item.memory.clone())));
+        open.push(OpenKind {
+            kind,
+            entries: Entries::Memories(items),
+            degraded: None,
+        });
+    }
+    Ok(open)
+}
+
+/// Returns a part of what is open of a kind.
+pub(super) fn group(context: &RequestContext<'_>, open: &OpenKind, offset: usize) -> Result<Group> {
+    let (items, degraded) = match &open.entries {
+        Entries::Memories(items) => {
+            let shown: Vec<&OpenItem> = items.iter().skip(offset).take(SHOWN).collect();
+            shown_items(context, open.kind, &shown)?
+        }
+        Entries::Files(problems) => {
+            let shown = problems.iter().skip(offset).take(SHOWN);
+            (shown.map(file_item).collect(), open.degraded.clone())
+        }
+    };
+    let (next, total) = (offset.saturating_add(SHOWN), open.count());
+    Ok(Group {
+        kind: open.kind,
+        items,
+        offset,
+        total,
+        next_offset: (next < total).then_some(next),
+        degraded,
+    })
+}
+
+/// The place of an item in the order of its kind: the most certain ones first, then the last filed ones.
+type Place = (Reverse<i64>, Reverse<String>, String);
+
+fn place_of(item: &OpenItem) -> Place {
+    let memory = item.memory.as_str().to_owned();
+    (Reverse(item.certainty), Reverse(memory), item.key.clone())
+}
+
+/// Returns a place as a cursor has it.
+fn written((certainty, memory, key): &Place) -> String {
+    format!("{} {} {key}", certainty.0, memory.0)
+}
+
+/// Returns the place in a cursor.
+fn read(text: &str) -> Option<Place> {
+    let mut parts = text.splitn(3, ' ');
+    let certainty = parts.next()?.parse().ok()?;
+    let (memory, key) = (parts.next()?.to_owned(), parts.next()?.to_owned());
+    Some((Reverse(certainty), Reverse(memory), key))
+}
+
+/// Returns at most `limit` open items of a kind behind a place, and the place of the last one if there
+/// are more.
+pub(super) fn part(
+    context: &RequestContext<'_>,
+    open: &OpenKind,
+    behind: Option<&str>,
+    limit: usize,
+) -> Result<(Vec<Item>, Option<String>)> {
+    let cut = |left: usize, last: Option<String>| last.filter(|_| left > limit);
+    match &open.entries {
+        Entries::Memories(items) => {
+            let behind = behind.and_then(read);
+            let mut items: Vec<&OpenItem> = items.iter().collect();
+            items.sort_by_key(|item| place_of(item));
+            items.retain(|item| {
+                behind
+                    .as_ref()
+                    .is_none_or(|behind| place_of(item) > *behind)
+            });
+            let left = items.len();
+            items.truncate(limit);
+            let last = items.last().map(|item| written(&place_of(item)));
+            let (shown, _) = shown_items(context, open.kind, &items)?;
+            Ok((shown, cut(left, last)))
+        }
+        Entries::Files(problems) => {
+            let mut problems: Vec<_> = problems
+                .iter()
+                .map(|entry| (format!("{} {}", entry.1.kind.name(), entry.0), entry))
+                .collect();
+            problems.sort_by(|one, other| one.0.cmp(&other.0));
+            problems.retain(|(place, _)| behind.is_none_or(|behind| place.as_str() > behind));
+            let left = problems.len();
+            problems.truncate(limit);
+            let last = problems.last().map(|(place, _)| place.clone());
+            let shown = problems.into_iter().map(|(_, entry)| file_item(entry));
+            Ok((shown.collect(), cut(left, last)))
+        }
+    }
+}
+
+/// Returns an item without any of its parts, with this key.
+fn bare(kind: Kind, key: String) -> Item {
     Item {
-        key: key_of(kind.name(), of),
+        key,
         kind,
         memory: None,
         other: None,
         diff: Vec::new(),
+        words: [Vec::new(), Vec::new()],
         percent: None,
+        certainty: None,
         detail: None,
         state: None,
         problem: None,
@@ -86,232 +175,151 @@ pub(super) fn item(kind: Kind, of: &[&str]) -> Item {
     }
 }
 
-/// Returns memories in the order of their filing, the last one first.
-fn last_filed(
+/// The memories and the rest that the items of a kind are shown with.
+struct ItemContext<'a> {
+    context: &'a RequestContext<'a>,
+    kind: Kind,
+    memories: HashMap<MemoryId, Memory>,
+    trust: Trust<'a>,
+    stale: Vec<StaleMemory>,
+}
+
+/// Returns items with the memories that they are about, without items of memories that changed
+/// since, and why something may be missing.
+fn shown_items(
     context: &RequestContext<'_>,
-    offset: usize,
-    limit: usize,
-    kinds: &[&str],
-) -> Result<Vec<Memory>> {
-    let browse = Browse {
-        kinds: kinds.iter().map(|kind| (*kind).to_owned()).collect(),
-        offset,
-        limit,
-        ..Browse::default()
-    };
-    context.call().listings().list_by_insertion(&browse)
-}
-
-/// Returns a memory as a list has it, without secrets.
-fn card(context: &RequestContext<'_>, memory: &Memory) -> (Card, String) {
-    let redact = |text: &str| context.engine().redaction().redact(text).text.into_owned();
-    let memory = Memory {
-        content: redact(&memory.content),
-        title: memory.title.as_deref().map(redact),
-        summary: memory.summary.as_deref().map(redact),
-        tags: memory.tags.iter().map(|tag| redact(tag)).collect(),
-        ..memory.clone()
-    };
-    (Card::of(context.caller(), &memory), memory.content)
-}
-
-/// Returns the pairs of the memories with older ones.
-fn pairs(context: &RequestContext<'_>, offset: usize) -> Result<[ReviewCandidates; 2]> {
-    let memories = last_filed(context, offset, COMPARED, &[])?;
+    kind: Kind,
+    items: &[&OpenItem],
+) -> Result<(Vec<Item>, Option<String>)> {
     let call = context.call();
-    let pairs = call.search().find_pairs(&memories, DUPLICATE_FROM)?;
-    let degraded = pairs.degraded;
-    let (contradictions, duplicates): (Vec<Pair>, Vec<Pair>) = pairs
-        .pairs
-        .into_iter()
-        .partition(|pair| pair.relation == PairRelation::Contradiction);
-    let found = |kind, pairs: Vec<Pair>| ReviewCandidates {
-        kind,
-        items: pairs
-            .into_iter()
-            .map(|pair| (pair.index, pair_item(context, kind, &pair)))
-            .collect(),
-        looked_at: memories.len(),
-        is_cut: memories.len() == COMPARED,
-        degraded: degraded.clone(),
+    let ids: BTreeSet<MemoryId> = items
+        .iter()
+        .flat_map(|item| [Some(&item.memory), item.other.as_ref()])
+        .flatten()
+        .cloned()
+        .collect();
+    let ids: Vec<MemoryId> = ids.into_iter().collect();
+    let memories = call.memories().show_all(&ids, Forgotten::Hide)?;
+    let (stale, degraded) = match kind {
+        Kind::Stale => stale(call, &memories)?,
+        _ => (Vec::new(), None),
     };
-    Ok([
-        found(Kind::Contradiction, contradictions),
-        found(Kind::Duplicate, duplicates),
-    ])
+    let shown = ItemContext {
+        context,
+        kind,
+        trust: call.settings().trust()?,
+        memories: memories
+            .into_iter()
+            .map(|memory| (memory.id.clone(), memory))
+            .collect(),
+        stale,
+    };
+    let mut found = Vec::new();
+    for item in items {
+        found.extend(shown.item(item)?);
+    }
+    Ok((found, degraded))
 }
 
-fn pair_item(context: &RequestContext<'_>, kind: Kind, pair: &Pair) -> Item {
-    let (newer, newer_text) = card(context, &pair.newer);
-    let (older, older_text) = card(context, &pair.older);
-    let is_short = newer_text.len().max(older_text.len()) <= DIFF_BYTES_MAX;
-    Item {
-        diff: if is_short {
-            diff(&older_text, &newer_text)
-        } else {
-            Vec::new()
-        },
-        memory: Some(newer),
-        other: Some(older),
-        percent: (pair.cosine > 0.0).then_some((pair.cosine * 100.0).round() as u64),
-        may_write: context.caller().may_write(&pair.newer),
-        may_write_other: context.caller().may_write(&pair.older),
-        ..item(kind, &[pair.older.id.as_str(), pair.newer.id.as_str()])
+fn stale(call: &Parts<'_>, memories: &[Memory]) -> Result<(Vec<StaleMemory>, Option<String>)> {
+    match call.sources().find_stale(memories) {
+        Ok(stale) => Ok((stale, None)),
+        // Without the rules of a project it is not known which of its files belong to it.
+        Err(Error {
+            code: ErrorCode::Unavailable,
+            message,
+            ..
+        }) => Ok((Vec::new(), Some(message))),
+        Err(error) => Err(error),
     }
 }
 
-/// Returns the places of memories by their ids.
-fn places(memories: &[Memory]) -> HashMap<&MemoryId, (usize, &Memory)> {
-    let places = memories.iter().enumerate();
-    places
-        .map(|(index, memory)| (&memory.id, (index, memory)))
-        .collect()
-}
-
-fn secrets(context: &RequestContext<'_>, memories: &[Memory]) -> Result<ReviewCandidates> {
-    let places = places(memories);
-    let held = context.call().secrets().secrets_among(memories)?;
-    let items = held.into_iter().filter_map(|held| {
-        let (index, memory) = *places.get(&held.memory)?;
-        let redactions = held.redactions.to_string();
-        Some((
-            index,
-            Item {
-                memory: Some(card(context, memory).0),
-                may_write: !held.is_note && context.caller().may_write(memory),
-                ..item(Kind::Secret, &[memory.id.as_str(), &redactions])
+impl ItemContext<'_> {
+    /// Returns an item as people see it; `None` if it does not hold any more.
+    fn item(&self, open: &OpenItem) -> Result<Option<Item>> {
+        let (context, caller) = (self.context, self.context.caller());
+        let Some(memory) = self.memories.get(&open.memory) else {
+            return Ok(None);
+        };
+        let item = Item {
+            memory: Some(context.card(memory)),
+            may_write: caller.may_write(memory),
+            ..bare(self.kind, open.key.clone())
+        };
+        Ok(match self.kind {
+            Kind::Contradiction | Kind::Duplicate => {
+                let other = open.other.as_ref().and_then(|id| self.memories.get(id));
+                other.map(|older| self.pair(item, memory, older, open))
             }
-            .with_detail(redactions),
-        ))
-    });
-    Ok(all_of(Kind::Secret, memories, items.collect()))
-}
-
-fn stale(context: &RequestContext<'_>, memories: &[Memory]) -> Result<ReviewCandidates> {
-    let places = places(memories);
-    let (sources, caller) = (context.call().sources(), context.caller());
-    let (stale, degraded) = match sources.find_stale(memories) {
-        Ok(stale) => (stale, None),
-        // Without the rules of a project it is not known which of its files belong to it.
-        Err(error) if error.code == ErrorCode::Unavailable => (Vec::new(), Some(error.message)),
-        Err(error) => return Err(error),
-    };
-    let mut items: Vec<_> = stale
-        .into_iter()
-        .filter_map(|stale| {
-            let (index, memory) = *places.get(&stale.memory)?;
-            let state = stale.staleness.name();
-            let of = [memory.id.as_str(), stale.path.as_str(), state];
-            Some((
-                index,
-                Item {
-                    memory: Some(card(context, memory).0),
-                    state: Some(state),
-                    may_write: caller.may_write(memory),
-                    ..item(Kind::Stale, &of)
-                }
-                .with_detail(stale.path),
-            ))
-        })
-        .collect();
-    items.sort_by_key(|(index, _)| *index);
-    Ok(ReviewCandidates {
-        degraded,
-        ..all_of(Kind::Stale, memories, items)
-    })
-}
-
-/// Returns texts that give agents orders and are no directives. An agent files texts of strangers in
-/// the name of its user, so texts of the visitor are looked at, too.
-fn orders(context: &RequestContext<'_>, memories: &[Memory]) -> Result<ReviewCandidates> {
-    let caller = context.caller();
-    let trust = context.call().settings().trust()?;
-    let is_directive = |memory: &Memory| {
-        DIRECTIVES.contains(&memory.kind.as_str()) || memory.delivery == Delivery::Bootstrap
-    };
-    let items = memories.iter().enumerate().filter_map(|(index, memory)| {
-        if is_directive(memory) {
-            return None;
-        }
-        let order = find_instruction(&memory.content)?;
-        let order: String = order.chars().take(ORDER_CHARACTERS).collect();
-        let shown = context
-            .engine()
-            .redaction()
-            .redact(&order)
-            .text
-            .into_owned();
-        let item = Item {
-            memory: Some(card(context, memory).0),
-            author: trust.stranger(memory),
-            may_write: caller.may_write(memory),
-            ..item(Kind::Order, &[memory.id.as_str(), &order])
-        };
-        Some((index, item.with_detail(shown)))
-    });
-    Ok(all_of(Kind::Order, memories, items.collect()))
-}
-
-/// Returns the memories that came in files and wait for a person, in the order of their times.
-fn arrived(context: &RequestContext<'_>, offset: usize) -> Result<ReviewCandidates> {
-    let caller = context.caller();
-    let mut memories = context.call().context().unreviewed()?;
-    memories.drain(..offset.min(memories.len()));
-    let items = memories.iter().enumerate().map(|(index, memory)| {
-        let item = Item {
-            memory: Some(card(context, memory).0),
-            may_trust: context.call().memories().may_accept(memory),
-            may_write: caller.may_write(memory),
-            ..item(Kind::Arrived, &[memory.id.as_str(), &memory.content])
-        };
-        (index, item)
-    });
-    Ok(all_of(Kind::Arrived, &memories, items.collect()))
-}
-
-/// Returns directives by authors whose directives the visitor does not take: first the ones that
-/// sessions start with, then the types of directives.
-fn directives(context: &RequestContext<'_>, offset: usize) -> Result<ReviewCandidates> {
-    let (call, caller) = (context.call(), context.caller());
-    let trust = call.settings().trust()?;
-    let by_type = last_filed(context, offset, LOOKED_AT, &DIRECTIVES)?;
-    let pinned = match offset {
-        0 => call.listings().list(List {
-            collections: CollectionFilter::Any,
-            sections: Vec::new(),
-            tags: Vec::new(),
-            delivery: Some(Delivery::Bootstrap),
-            facets: Facets::default(),
-            offset: 0,
-            limit: LOOKED_AT,
-        })?,
-        _ => Vec::new(),
-    };
-    let is_pinned = |memory: &Memory| pinned.iter().any(|pinned| pinned.id == memory.id);
-    let unpinned = by_type.iter().enumerate();
-    let unpinned = unpinned.filter(|(_, memory)| !is_pinned(memory));
-    let items = pinned
-        .iter()
-        .map(|memory| (0, memory))
-        .chain(unpinned)
-        .filter(|(_, memory)| !memory.is_unreviewed())
-        .filter_map(|(index, memory)| {
-            let author = trust.stranger(memory)?;
-            let item = Item {
-                memory: Some(card(context, memory).0),
+            Kind::Secret => {
+                let memories = std::slice::from_ref(memory);
+                let held = context.call().secrets().secrets_among(memories)?;
+                held.into_iter().next().map(|held| Item {
+                    may_write: item.may_write && !held.is_note,
+                    detail: Some(held.redactions.to_string()),
+                    ..item
+                })
+            }
+            Kind::Order => order_in(memory).map(|order| Item {
+                detail: Some(context.masked(&order).into_owned()),
+                author: self.trust.stranger(memory),
+                ..item
+            }),
+            Kind::Stale => {
+                let is_meant = |stale: &&StaleMemory| {
+                    let of = [memory.id.as_str(), &stale.path, stale.staleness.name()];
+                    stale.memory == memory.id && item_key(self.kind.name(), &of) == open.key
+                };
+                self.stale.iter().find(is_meant).map(|stale| Item {
+                    state: Some(stale.staleness.name()),
+                    detail: Some(stale.path.clone()),
+                    ..item
+                })
+            }
+            Kind::Arrived => Some(Item {
+                may_trust: context.call().memories().may_accept(memory),
+                ..item
+            }),
+            Kind::Directive => self.trust.stranger(memory).map(|author| Item {
                 author: Some(author),
-                may_trust: memory.writer() != ANONYMOUS,
-                may_write: caller.may_write(memory),
-                ..item(Kind::Directive, &[memory.id.as_str(), memory.writer()])
-            };
-            Some((index, item))
-        });
-    Ok(all_of(Kind::Directive, &by_type, items.collect()))
+                may_trust: memory.writer() != loci_core::ANONYMOUS,
+                ..item
+            }),
+            Kind::Note => None,
+        })
+    }
+
+    fn pair(&self, item: Item, newer: &Memory, older: &Memory, open: &OpenItem) -> Item {
+        let context = self.context;
+        let texts = [older, newer].map(|memory| context.masked(&memory.content));
+        let is_short = texts.iter().all(|text| text.len() <= DIFF_BYTES_MAX);
+        let is_duplicate = self.kind == Kind::Duplicate;
+        Item {
+            diff: if is_short {
+                diff(&texts[0], &texts[1])
+            } else {
+                Vec::new()
+            },
+            words: if is_short {
+                compared(&texts[0], &texts[1])
+            } else {
+                [Vec::new(), Vec::new()]
+            },
+            other: Some(context.card(older)),
+            certainty: Certainty::of(ItemKind::Contradiction, open)
+                .filter(|_| !is_duplicate)
+                .map(Certainty::name),
+            // The certainty of a duplicate is the similarity, in thousandths.
+            percent: is_duplicate.then_some(open.certainty.unsigned_abs().div_ceil(10)),
+            may_write_other: context.caller().may_write(older),
+            ..item
+        }
+    }
 }
 
 /// Returns the problems of note files, to whom may see the folder: the person at this machine and
 /// administrators.
-fn notes(context: &RequestContext<'_>, offset: usize) -> Result<Option<ReviewCandidates>> {
+fn notes(context: &RequestContext<'_>, dismissed: &HashSet<String>) -> Result<Option<OpenKind>> {
     let caller = context.caller();
     let is_person = caller.principal.subject.as_deref() == Some(LOCAL);
     let may_see = is_person || caller.principal.scopes.allow(Scope::Admin);
@@ -324,45 +332,25 @@ fn notes(context: &RequestContext<'_>, offset: usize) -> Result<Option<ReviewCan
         Err(error) if error.code == ErrorCode::Unavailable => return Ok(None),
         Err(error) => return Err(error),
     };
-    let problems = status.problems.into_iter().skip(offset).take(LOOKED_AT + 1);
-    let mut problems: Vec<_> = problems.collect();
-    let is_cut = problems.len() > LOOKED_AT;
-    problems.truncate(LOOKED_AT);
-    let looked_at = problems.len();
-    let items = problems.into_iter().enumerate();
-    let items = items.map(|(index, (path, FileProblem { kind, message }))| {
-        let item = Item {
-            state: Some(kind.name()),
-            problem: Some(message),
-            ..item(Kind::Note, &[&path, kind.name()])
-        };
-        (index, item.with_detail(path))
-    });
-    Ok(Some(ReviewCandidates {
+    let problems = status.problems.into_iter();
+    let is_open =
+        |(path, problem): &(String, FileProblem)| !dismissed.contains(&file_key(path, problem));
+    Ok(Some(OpenKind {
         kind: Kind::Note,
-        items: items.collect(),
-        looked_at,
-        is_cut,
+        entries: Entries::Files(problems.filter(is_open).collect()),
         degraded: status.away,
     }))
 }
 
-/// Returns what was found among a part of the memories.
-fn all_of(kind: Kind, memories: &[Memory], items: Vec<(usize, Item)>) -> ReviewCandidates {
-    ReviewCandidates {
-        kind,
-        items,
-        looked_at: memories.len(),
-        is_cut: memories.len() == LOOKED_AT,
-        degraded: None,
-    }
+fn file_key(path: &str, problem: &FileProblem) -> String {
+    item_key(Kind::Note.name(), &[path, problem.kind.name()])
 }
 
-impl Item {
-    fn with_detail(self, detail: String) -> Self {
-        Item {
-            detail: Some(detail),
-            ..self
-        }
+fn file_item((path, problem): &(String, FileProblem)) -> Item {
+    Item {
+        state: Some(problem.kind.name()),
+        problem: Some(problem.message.clone()),
+        detail: Some(path.clone()),
+        ..bare(Kind::Note, file_key(path, problem))
     }
 }

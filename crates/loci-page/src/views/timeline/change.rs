@@ -21,7 +21,7 @@ pub(crate) struct AddFactRequest {
     object: String,
     /// The day, or the instant, from which it holds.
     from: Option<String>,
-    /// The day, or the instant, until which it holds.
+    /// The last day on which it holds, or the instant at which it ends.
     until: Option<String>,
     source: Option<String>,
     /// The entity and the day whose view is shown next.
@@ -30,7 +30,7 @@ pub(crate) struct AddFactRequest {
 }
 
 /// Adds a fact.
-#[utoipa::path(post, tag = "time::change", path = "/time/add", operation_id = "time_add", request_body = AddFactRequest, responses((status = OK, body = Outcome, description = "The result of the change")))]
+#[utoipa::path(post, tag = "time::change", path = "/facts/add", operation_id = "time_add", request_body = AddFactRequest, responses((status = OK, body = Outcome, description = "The result of the change")))]
 pub(crate) fn add(context: &RequestContext<'_>, add: AddFactRequest) -> Result<Change> {
     let entity = add.entity.as_deref().unwrap_or(&add.subject);
     let next = time_path(entity, add.as_of.as_deref());
@@ -69,14 +69,14 @@ pub(crate) struct EndFactRequest {
     subject: String,
     predicate: String,
     object: String,
-    /// The last day, or the last instant, at which it holds.
+    /// The last day on which it holds, or the instant at which it ends.
     ended: String,
     entity: Option<String>,
     as_of: Option<String>,
 }
 
 /// Ends a fact.
-#[utoipa::path(post, tag = "time::change", path = "/time/end", operation_id = "time_end", request_body = EndFactRequest, responses((status = OK, body = Outcome, description = "The result of the change")))]
+#[utoipa::path(post, tag = "time::change", path = "/facts/end", operation_id = "time_end", request_body = EndFactRequest, responses((status = OK, body = Outcome, description = "The result of the change")))]
 pub(crate) fn end(context: &RequestContext<'_>, end: EndFactRequest) -> Result<Change> {
     let ended = period("ended", &end.ended)?;
     let entity = end.entity.as_deref().unwrap_or(&end.subject);
@@ -111,7 +111,7 @@ pub(crate) struct CorrectFactRequest {
 }
 
 /// Replaces a wrong fact by a right one.
-#[utoipa::path(post, tag = "time::change", path = "/time/correct", operation_id = "time_correct", request_body = CorrectFactRequest, responses((status = OK, body = Outcome, description = "The result of the change")))]
+#[utoipa::path(post, tag = "time::change", path = "/facts/correct", operation_id = "time_correct", request_body = CorrectFactRequest, responses((status = OK, body = Outcome, description = "The result of the change")))]
 pub(crate) fn correct(context: &RequestContext<'_>, correct: CorrectFactRequest) -> Result<Change> {
     let next = time_path(
         correct.entity.as_deref().unwrap_or(&correct.right_subject),

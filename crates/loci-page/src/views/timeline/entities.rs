@@ -1,11 +1,13 @@
 //! The list of all entities.
 
 use loci_core::Result;
+use loci_engine::Entity;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::time_path;
 use crate::encoding::encoded;
+use crate::paging;
 use crate::request::RequestContext;
 use crate::view::{Tab, view};
 
@@ -50,23 +52,18 @@ pub(crate) struct EntityRow {
     pub(crate) past: u64,
 }
 
-view!(EntityList, Tab::Time, "entities.html");
+view!(EntityList, Tab::Facts, "entities.html");
 
 /// Lists the entities with the numbers of their facts.
-#[utoipa::path(get, tag = "time::entities", path = "/time/entities", operation_id = "time_entities", params(EntitiesQuery), responses((status = OK, body = EntityList, description = "The content of the view")))]
+#[utoipa::path(get, tag = "time::entities", path = "/facts/entities", operation_id = "time_entities", params(EntitiesQuery), responses((status = OK, body = EntityList, description = "The content of the view")))]
 pub(crate) fn entities(context: &RequestContext<'_>, query: EntitiesQuery) -> Result<EntityList> {
     let graph = context.call().graph();
     let found = graph.entities(query.text.trim())?;
     let total = found.entities.len();
     let next = query.offset.saturating_add(SHOWN);
-    let shown = |entity: loci_engine::Entity| EntityRow {
-        name: entity.name,
-        current: entity.current,
-        past: entity.past,
-    };
     let entities = found.entities.into_iter().skip(query.offset).take(SHOWN);
     Ok(EntityList {
-        entities: entities.map(shown).collect(),
+        entities: entities.map(EntityRow::of).collect(),
         total,
         next_offset: (next < total).then_some(next),
         offset: query.offset,
@@ -76,7 +73,68 @@ pub(crate) fn entities(context: &RequestContext<'_>, query: EntitiesQuery) -> Re
     })
 }
 
+/// The name of the list in its cursors.
+const LIST: &str = "entities";
+
+/// A condition on entities, and the part of the list.
+#[derive(Clone, Deserialize, Serialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct EntityPageQuery {
+    /// A text in the names; all if it is left out.
+    #[serde(default)]
+    text: String,
+    /// The number of entities of this part, 1 to 100; 50 if it is left out.
+    limit: Option<usize>,
+    /// The `next_cursor` of the part before; the first part if it is left out.
+    cursor: Option<String>,
+}
+
+/// A part of the entities, in the order of their names.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct EntityPage {
+    /// The entities.
+    items: Vec<EntityRow>,
+    /// The cursor of the next part; null after the last one.
+    next_cursor: Option<String>,
+    /// The number of all entities whose names have the text, in the first part.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    total: Option<usize>,
+}
+
+/// Lists the entities of the knowledge graph in the order of their names, of the first 20,000 facts.
+#[utoipa::path(get, path = "/entities", operation_id = "entities", params(EntityPageQuery), responses((status = OK, body = EntityPage, description = "A part of the list")))]
+pub(crate) fn list(context: &RequestContext<'_>, query: EntityPageQuery) -> Result<EntityPage> {
+    let limit = paging::limit(query.limit)?;
+    let behind = paging::place_behind(LIST, &query.text, query.cursor.as_deref())?;
+    let mut entities = context.call().graph().entities(query.text.trim())?.entities;
+    let total = behind.is_none().then_some(entities.len());
+    entities.sort_by(|one, other| one.name.cmp(&other.name));
+    let is_next = |entity: &Entity| behind.as_ref().is_none_or(|behind| entity.name > *behind);
+    entities.retain(is_next);
+    let has_more = entities.len() > limit;
+    entities.truncate(limit);
+    let last = entities.last().filter(|_| has_more);
+    Ok(EntityPage {
+        next_cursor: last.map(|last| paging::cursor_behind(LIST, &query.text, &last.name)),
+        items: entities.into_iter().map(EntityRow::of).collect(),
+        total,
+    })
+}
+
 impl EntityRow {
+    pub(super) fn of(entity: Entity) -> Self {
+        EntityRow {
+            name: entity.name,
+            current: entity.current,
+            past: entity.past,
+        }
+    }
+
+    /// Returns the number of its facts.
+    pub(crate) fn count(&self) -> u64 {
+        self.current + self.past
+    }
+
     pub(crate) fn path(&self) -> String {
         time_path(&self.name, None)
     }
@@ -85,7 +143,7 @@ impl EntityRow {
 impl EntityList {
     fn page(&self, offset: usize) -> String {
         format!(
-            "/time/entities?text={}&offset={offset}",
+            "/facts/entities?text={}&offset={offset}",
             encoded(&self.text)
         )
     }

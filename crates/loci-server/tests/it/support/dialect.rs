@@ -37,12 +37,7 @@ impl TypedTool for Echo {
     const NAME: &'static str = "echo";
     const TITLE: &'static str = "Echo";
     const SCOPE: Scope = Scope::Read;
-    const HINTS: Hints = Hints {
-        read_only: true,
-        destructive: false,
-        idempotent: true,
-        open_world: false,
-    };
+    const HINTS: Hints = Hints::READS;
     const OPERATION: &'static str = "test";
     type Arguments = EchoArguments;
     type Output = EchoOutput;
@@ -68,12 +63,7 @@ impl TypedTool for Numbers {
     const NAME: &'static str = "numbers";
     const TITLE: &'static str = "Numbers";
     const SCOPE: Scope = Scope::Read;
-    const HINTS: Hints = Hints {
-        read_only: true,
-        destructive: false,
-        idempotent: true,
-        open_world: false,
-    };
+    const HINTS: Hints = Hints::READS;
     const OPERATION: &'static str = "test";
     type Arguments = NoArguments;
     type Output = Vec<u32>;
@@ -89,12 +79,7 @@ impl TypedTool for Forget {
     const NAME: &'static str = "forget";
     const TITLE: &'static str = "Forget";
     const SCOPE: Scope = Scope::Write;
-    const HINTS: Hints = Hints {
-        read_only: false,
-        destructive: true,
-        idempotent: true,
-        open_world: false,
-    };
+    const HINTS: Hints = Hints::REPLACES;
     const OPERATION: &'static str = "test";
     type Arguments = NoArguments;
     type Output = EchoOutput;
@@ -111,12 +96,7 @@ impl TypedTool for Panics {
     const NAME: &'static str = "panics";
     const TITLE: &'static str = "Panics";
     const SCOPE: Scope = Scope::Read;
-    const HINTS: Hints = Hints {
-        read_only: true,
-        destructive: false,
-        idempotent: true,
-        open_world: false,
-    };
+    const HINTS: Hints = Hints::READS;
     const OPERATION: &'static str = "test";
     type Arguments = NoArguments;
     type Output = EchoOutput;
@@ -132,12 +112,7 @@ impl TypedTool for Noted {
     const NAME: &'static str = "noted";
     const TITLE: &'static str = "Noted";
     const SCOPE: Scope = Scope::Read;
-    const HINTS: Hints = Hints {
-        read_only: true,
-        destructive: false,
-        idempotent: true,
-        open_world: false,
-    };
+    const HINTS: Hints = Hints::READS;
     const OPERATION: &'static str = "test";
     type Arguments = NoArguments;
     type Output = Vec<u32>;
@@ -178,12 +153,7 @@ impl TypedTool for Long {
     const NAME: &'static str = "long";
     const TITLE: &'static str = "Long";
     const SCOPE: Scope = Scope::Read;
-    const HINTS: Hints = Hints {
-        read_only: true,
-        destructive: false,
-        idempotent: true,
-        open_world: false,
-    };
+    const HINTS: Hints = Hints::READS;
     const OPERATION: &'static str = "test";
     type Arguments = LongArguments;
     type Output = EchoOutput;
@@ -247,12 +217,7 @@ impl TypedTool for Waits {
     const NAME: &'static str = "waits";
     const TITLE: &'static str = "Waits";
     const SCOPE: Scope = Scope::Read;
-    const HINTS: Hints = Hints {
-        read_only: true,
-        destructive: false,
-        idempotent: true,
-        open_world: false,
-    };
+    const HINTS: Hints = Hints::READS;
     const OPERATION: &'static str = "test";
     type Arguments = WaitsArguments;
     type Output = Vec<u32>;

@@ -21,6 +21,7 @@ pub fn token(id: &str, scopes: &[Scope]) -> Token {
         created_at: Timestamp::from_microseconds(0),
         expires_at: None,
         revoked_at: None,
+        grant: None,
     }
 }
 
@@ -110,6 +111,7 @@ pub fn with_issuer() -> (Arc<StandIn>, Arc<FixedClock>, Authentication) {
         tokens,
         verifier: Some(verifier.clone()),
         clock: clock.clone(),
+        grants: false,
     };
     (verifier, clock, authentication)
 }

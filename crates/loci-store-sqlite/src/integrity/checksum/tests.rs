@@ -4,7 +4,10 @@ use std::io::Write;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use loci_core::{Direction, ErrorCode, FactQuery, FactStore, Page, SourceStore, Store};
+use loci_core::{
+    AuditQuery, AuditStore, DailyCount, DailyQuery, Direction, ErrorCode, FactQuery, FactStore,
+    Page, SourceStore, Space, Store,
+};
 use loci_testkit::contract::{filter, memory, passage, put};
 
 use crate::integrity::doctor::tables::is_broken;
@@ -171,7 +174,11 @@ fn filled(version: usize) -> tempfile::TempDir {
             INSERT INTO version (memory, id, revision, collection, section, title, tags, updated_by, updated_at, content)
                 VALUES (1, 'full', 3, 'project', 'rules', 'title', '[]', 'bob', 2, 'former words');
             INSERT INTO tombstone (space, text, memory, salt, source, forgotten_at, is_removed)
-                VALUES ('main', CAST(hex(zeroblob(16)) AS BLOB), zeroblob(32), zeroblob(16), zeroblob(32), 1, 1);";
+                VALUES ('main', CAST(hex(zeroblob(16)) AS BLOB), zeroblob(32), zeroblob(16), zeroblob(32), 1, 1);
+            INSERT INTO daily VALUES (1, 'main', 5, 'bob', 'engram', '', 't', 'done', 1, 1, 1, 1, 1, 1, 1,
+                1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1);
+            INSERT INTO open_item VALUES ('main', 'key', 'full', 3, 'secret', NULL, 0);
+            INSERT INTO examined VALUES (1, 1, 1, 1);";
         connection.execute_batch(further).unwrap();
     }
     folder
@@ -254,12 +261,24 @@ fn an_upgrade_keeps_every_row_of_every_table() {
         "index audit_record_by_id",
         "trigger audit_removed",
         "table version",
+        "index token_by_end",
+        "index token_by_parent",
         "index version_by_memory",
         "index version_by_writer",
         "table tombstone",
         "index tombstone_by_age",
         "index tombstone_by_salt",
         "index fact_by_author",
+        "table daily",
+        "index daily_by_age",
+        "index daily_by_day",
+        "index daily_by_user",
+        "table open_item",
+        "index open_item_by_memory",
+        "index open_item_by_other",
+        "trigger open_item_hidden",
+        "trigger open_item_removed",
+        "table examined",
     ];
     expected.extend(new.map(str::to_owned));
     expected.sort();
@@ -273,6 +292,51 @@ fn an_upgrade_keeps_every_row_of_every_table() {
         RETURNING number";
     let next: i64 = connection.query_row(next, [], |row| row.get(0)).unwrap();
     assert_eq!(next, 10, "what was removed stays counted");
+}
+
+/// The upgrade counts the calls of the log as the store does when it appends them.
+#[test]
+fn an_upgrade_counts_the_calls_of_the_log() {
+    let folder = filled(15);
+    let connection = connect(folder.path());
+    let calls = "
+        INSERT INTO audit (number, space, at, user, dialect, tool, operation, duration, query, results, code, client,
+            reply_tokens) VALUES
+            (20, 'main', -1, 'ann', 'vault', 'recall', 'o', 0, 'asked', 3, NULL, 'app', 70),
+            (21, 'main', 86400000000, 'ann', 'vault', 'recall', 'o', 999, 'asked', 0, NULL, 'app', 7),
+            (22, 'main', 86400000000, 'ann', 'vault', 'recall', 'o', 1000, 'asked', 0, NULL, 'app', 7),
+            (23, 'main', 86400000001, NULL, 'vault', 'recall', 'o', 2047999, 'asked', NULL, 'unavailable', NULL, NULL),
+            (24, 'main', 5, 'ann', 'hook', 'session_start', 'o', 64000, NULL, NULL, NULL, 'app', 900),
+            (25, 'main', 5, 'ann', 'hook', 'prompt', 'o', 63999, NULL, NULL, NULL, 'app', 90),
+            (26, 'main', 5, 'ann', 'vault', 'remember', 'o', 5, NULL, NULL, NULL, 'app', 9),
+            (27, 'main', 5, 'ann', 'vault', 'remember', 'o', 5, NULL, NULL, 'forbidden', 'app', NULL),
+            (28, 'main', 5, 'ann', 'vault', 'list', 'o', 5, NULL, NULL, NULL, 'app', NULL),
+            (29, 'other', 5, 'ann', 'vault', 'list', 'o', 5, 'q', NULL, NULL, 'app', NULL);
+        INSERT INTO audit_record (entry, position, verb, id, is_own, further) VALUES
+            (25, 0, 'read', 'a', 1, 0), (26, 0, 'stored', 'a', 1, 0), (26, 1, 'stored', 'b', 1, 0),
+            (28, 0, 'returned', 'a', 1, 0), (29, 0, 'changed', 'a', 1, 0);";
+    connection.execute_batch(calls).unwrap();
+    drop(connection);
+    let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
+    for name in ["main", "other"] {
+        let space = Space::parse("space", name).unwrap();
+        let query = AuditQuery {
+            space: space.clone(),
+            limit: 99,
+            ..AuditQuery::default()
+        };
+        let logged = store.audit(&query).unwrap();
+        let counted = DailyCount::all(logged.iter().map(|(_, entry)| entry));
+        let days = DailyQuery {
+            space: space.clone(),
+            user: None,
+            from: i64::MIN,
+            until: i64::MAX,
+        };
+        let counts = store.daily(&days).unwrap();
+        assert!(!counts.is_empty());
+        assert_eq!(Some(&counts), counted.get(&space), "{name}");
+    }
 }
 
 /// None of before says whose texts it holds, and none that is damaged looks good afterwards.

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use loci_core::ProblemKind::{Damaged, Derived};
 use loci_core::{
-    AuditEntry, AuditRecord, CacheEntry, Decision, Error, Fact, IdempotentReply, Memory, NoteFile,
-    Problem, ProblemKind, SourceFile, Token, Tombstone, Tunnel, Version,
+    AuditEntry, AuditRecord, CacheEntry, DailyCount, Decision, Error, Fact, IdempotentReply,
+    Memory, NoteFile, Problem, ProblemKind, SourceFile, Token, Tombstone, Tunnel, Version,
 };
 use rusqlite::types::FromSqlError;
 use rusqlite::{Connection, Row};
@@ -20,8 +20,8 @@ use crate::opening::copies;
 use crate::opening::open_error::OpenError;
 use crate::statements::row::{WHOLE_COLUMNS, WHOLE_TABLES, read};
 use crate::statements::{
-    answers, audit, decisions, facts, idempotent_replies, note_files, settings, source_files,
-    tokens, tombstones, tunnels, versions,
+    answers, audit, daily, decisions, facts, idempotent_replies, note_files, settings,
+    source_files, tokens, tombstones, tunnels, versions,
 };
 use crate::tables::{OF_PASSAGE, Origin, TABLES, Table};
 use loci_index::codec::decode_terms;
@@ -182,10 +182,7 @@ fn reading(table: &str) -> Option<(String, Read)> {
             select(WHOLE_COLUMNS, "m.id", WHOLE_TABLES),
             readable_as::<Memory>,
         ),
-        "passage" => (select("terms", OF_PASSAGE, "passage AS t"), |row| {
-            let terms = row.get_ref(0)?.as_blob().map_err(unreadable)?;
-            Ok(decode_terms(terms).map(drop)?)
-        }),
+        "passage" => (select("terms", OF_PASSAGE, "passage AS t"), readable_terms),
         "token" => (
             select(&tokens::columns(), "id", "token"),
             readable_as::<Token>,
@@ -205,6 +202,10 @@ fn reading(table: &str) -> Option<(String, Read)> {
         "audit_record" => (
             select(&audit::record_columns(), "entry", "audit_record"),
             readable_as::<(u64, AuditRecord, u64)>,
+        ),
+        "daily" => (
+            select(&daily::columns(), "day", "daily"),
+            readable_as::<DailyCount>,
         ),
         "note_file" => (
             select(&note_files::columns(), "path", "note_file"),
@@ -240,6 +241,12 @@ fn reading(table: &str) -> Option<(String, Read)> {
         _ => return None,
     };
     Some(reading)
+}
+
+/// Fails unless the row holds the terms of a passage.
+fn readable_terms(row: &Row<'_>) -> Result<()> {
+    let terms = row.get_ref(0)?.as_blob().map_err(unreadable)?;
+    Ok(decode_terms(terms).map(drop)?)
 }
 
 /// Fails unless the row is a record of this type.

@@ -53,7 +53,7 @@ pub(crate) struct Row<'a> {
 const CHECKSUM: &str = "checksum";
 /// The columns that a schema after the first with checksums added to a table, all of one table at
 /// once, and what they are for rows from before.
-const ADDED: [(&str, &str, ValueRef<'static>); 8] = [
+const ADDED: [(&str, &str, ValueRef<'static>); 17] = [
     ("keyed_answer", "memories", ValueRef::Text(b"[]")),
     ("memory", "updated_by", ValueRef::Null),
     ("memory", "by_admin", ValueRef::Integer(0)),
@@ -62,6 +62,15 @@ const ADDED: [(&str, &str, ValueRef<'static>); 8] = [
     ("audit", "session", ValueRef::Null),
     ("audit", "reply_tokens", ValueRef::Null),
     ("fact", "author", ValueRef::Null),
+    ("token", "client_id", ValueRef::Null),
+    ("token", "client", ValueRef::Null),
+    ("token", "resource", ValueRef::Null),
+    ("token", "parent", ValueRef::Null),
+    ("token", "family", ValueRef::Null),
+    ("token", "secret", ValueRef::Null),
+    ("token", "renewable_until", ValueRef::Null),
+    ("token", "redirect_uri", ValueRef::Null),
+    ("token", "challenge", ValueRef::Null),
 ];
 
 impl RowFormats {

@@ -319,12 +319,22 @@ impl Comparison<'_> {
             };
             return Change::PutFact(Box::new(new));
         }
-        let Fact { id, valid_to, .. } = known[self.random.below(known.len())].clone();
+        let first = self.random.below(known.len());
+        let Fact { id, valid_to, .. } = known[first].clone();
         let before = if self.random.chance(5) {
             Some(self.random.period())
         } else {
             valid_to
         };
+        // Chosen by the id, because one more random number would change what every seed does.
+        let digits: usize = id.bytes().map(usize::from).sum();
+        if digits.is_multiple_of(3) {
+            let further = known.iter().skip(first + 1).take(digits % 4);
+            let further = further.map(|fact| (fact.id.clone(), fact.valid_to));
+            return Change::DeleteFacts {
+                facts: [(id, before)].into_iter().chain(further).collect(),
+            };
+        }
         Change::EndFact {
             id,
             before,

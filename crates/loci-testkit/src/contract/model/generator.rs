@@ -4,12 +4,13 @@ use std::collections::BTreeSet;
 use std::ops::{Deref, DerefMut};
 
 use loci_core::{
-    Access, AuditEntry, AuditFailure, AuditRecord, CacheEntry, Citation, CitationKind,
-    CollectionFilter, ContentHash, Decision, Delivery, Direction, EnrichmentStatus, ErrorCode,
-    Fact, FactQuery, FileProblem, FileProblemKind, FileStamp, Filter, Forgotten, IdempotentReply,
-    JobOutcome, KeyedHash, Link, Location, Memory, MemoryId, ModelId, Name, NoteFile, OwnerFilter,
-    Passage, Period, Reader, RecordVerb, Relation, Scope, Scopes, SourceFile, Space, Superseded,
-    Sweep, Term, Thread, Tier, Timestamp, Token, Tombstone, Tunnel, TunnelEnd, Vector, Visibility,
+    Access, AuditEntry, AuditFailure, AuditRecord, CacheEntry, Citation, CitationKind, ClientGrant,
+    CodeBinding, CollectionFilter, ContentHash, Decision, Delivery, Direction, EnrichmentStatus,
+    ErrorCode, Fact, FactQuery, FileProblem, FileProblemKind, FileStamp, Filter, Forgotten,
+    IdempotentReply, JobOutcome, KeyedHash, Link, Location, Memory, MemoryId, ModelId, Name,
+    NoteFile, OwnerFilter, Passage, Period, Reader, RecordVerb, Relation, Scope, Scopes,
+    SourceFile, Space, Superseded, Sweep, Term, Thread, Tier, Timestamp, Token, TokenHash,
+    Tombstone, Tunnel, TunnelEnd, Vector, Visibility,
 };
 
 use crate::contract::examples::{
@@ -185,6 +186,11 @@ impl Generator {
                 1 => CollectionFilter::AnyNamed,
                 2 => CollectionFilter::Only(name),
                 3 => CollectionFilter::GlobalAnd(name),
+                4 => CollectionFilter::AnyOf(match random.below(3) {
+                    0 => vec![Some(name), None],
+                    1 => vec![Some("b".to_owned()), Some(name)],
+                    _ => Vec::new(),
+                }),
                 _ => CollectionFilter::Any,
             },
             sections: if random.chance(often) {
@@ -207,14 +213,21 @@ impl Generator {
                 .then(|| random.pick(&[Delivery::OnDemand, Delivery::Bootstrap])),
             superseded: random.pick(&[Superseded::Hide, Superseded::Show]),
             forgotten: random.pick(&[Forgotten::Hide, Forgotten::Show, Forgotten::Only]),
-            owner: if random.chance(often) {
-                OwnerFilter::of(random.pick(&OWNERS))
-            } else {
-                OwnerFilter::Any
+            owner: match (random.chance(often), random.chance(often)) {
+                (true, _) => OwnerFilter::of(random.pick(&OWNERS)),
+                (false, true) => {
+                    let owners = [(); 2].map(|()| random.pick(&OWNERS).map(str::to_owned));
+                    OwnerFilter::AnyOf(owners.to_vec())
+                }
+                (false, false) => OwnerFilter::Any,
             },
-            origin: random
-                .chance(often)
-                .then(|| random.pick(&ORIGINS).to_owned()),
+            origins: if random.chance(often) {
+                (0..=random.below(2))
+                    .map(|_| random.pick(&ORIGINS).to_owned())
+                    .collect()
+            } else {
+                Vec::new()
+            },
             // In any order, possibly repeated.
             tiers: if random.chance(2 * often) {
                 (0..3).map(|_| random.pick(&Tier::ALL)).collect()
@@ -318,7 +331,32 @@ impl Generator {
         }
     }
 
+    /// One of few hashes, so that tokens meet.
+    pub(super) fn token_hash(&mut self) -> TokenHash {
+        [self.random.below(9) as u8; 32]
+    }
+
+    fn grant(&mut self) -> ClientGrant {
+        let (family, secret) = (self.token_hash(), self.token_hash());
+        let random = &mut self.random;
+        let code = random.chance(50).then(|| CodeBinding {
+            redirect_uri: "https://client.example/callback".to_owned(),
+            challenge: "a challenge".to_owned(),
+        });
+        ClientGrant {
+            client_id: "https://client.example/id".to_owned(),
+            client: "client.example".to_owned(),
+            resource: "https://memory.example".to_owned(),
+            parent: random.pick(&["a", "b"]).to_owned(),
+            family,
+            secret,
+            renewable_until: moment_of(random),
+            code,
+        }
+    }
+
     pub(super) fn token(&mut self) -> Token {
+        let (hash, grant) = (self.token_hash(), self.grant());
         let random = &mut self.random;
         let scopes: Vec<Scope> = Scope::ALL
             .into_iter()
@@ -326,13 +364,14 @@ impl Generator {
             .collect();
         Token {
             id: random.pick(&["a", "A", "b", "c", "d"]).to_owned(),
-            hash: [random.below(9) as u8; 32],
+            hash,
             space: space_of(random),
             subject: random.pick(&OWNER_NAMES).to_owned(),
             scopes: Scopes::of(&scopes),
             created_at: moment_of(random),
             expires_at: random.chance(50).then(|| moment_of(random)),
             revoked_at: random.chance(20).then(|| moment_of(random)),
+            grant: random.chance(50).then_some(grant),
         }
     }
 
@@ -576,6 +615,7 @@ impl Generator {
             deleted_until: cutoff(),
             audited_before: cutoff(),
             wiped_before: cutoff(),
+            counted_before: self.random.pick(&[i64::MIN, 0, 1]),
         }
     }
 

@@ -1,10 +1,10 @@
 //! The operations of each subject. Where a store may choose, e.g. which of several memories a
-//! soft deletion with a limit takes first, the operation goes on until the choice is none.
+//! soft deletion with a limit takes first, the operation goes on until there is no choice left.
 
 use loci_core::limits::LEASE_SECONDS_MAX;
 use loci_core::{
-    Access, AuditQuery, Change, ClockJump, ModelId, Record, Space, SweepClock, Timestamp, Touch,
-    Work,
+    Access, AccessIncrement, AuditQuery, Change, ClockJump, ModelId, Record, Space, SweepClock,
+    Timestamp, Work,
 };
 
 use super::comparison::{Comparison, Subject};
@@ -114,8 +114,8 @@ impl Comparison<'_> {
     }
 
     fn touch(&mut self) {
-        let touches: Vec<Touch> = (0..3)
-            .map(|_| Touch {
+        let touches: Vec<AccessIncrement> = (0..3)
+            .map(|_| AccessIncrement {
                 space: self.random.space(),
                 id: self.random.id(),
                 access: Access {
@@ -191,10 +191,15 @@ impl Comparison<'_> {
             NUL.clone_into(&mut token.subject);
         }
         let now = self.random.moment();
-        if self.random.chance(70) {
-            self.same(|store| store.add_token(&token));
-        } else {
-            self.same(|store| store.revoke_token(&token.id, now));
+        match self.random.below(12) {
+            0..6 => drop(self.same(|store| store.add_token(&token))),
+            6..8 => {
+                let secret = self.random.token_hash();
+                self.same(|store| store.renew_token(&secret, &token));
+            }
+            8 => drop(self.same(|store| store.remove_ended_grants(now))),
+            9 => drop(self.same(|store| store.remove_tokens(&token.subject))),
+            _ => drop(self.same(|store| store.revoke_token(&token.id, now))),
         }
     }
 

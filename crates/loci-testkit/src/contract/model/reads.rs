@@ -1,8 +1,8 @@
 //! Comparisons of what the two stores hold.
 
 use loci_core::{
-    AuditEntry, AuditQuery, FilingOrder, Filter, MemoryId, ModelId, Nearest, Page, Partition,
-    QueryVector, Result, Space, Store, Timestamp, Work,
+    AuditEntry, AuditQuery, DailyQuery, FactStore, FilingOrder, Filter, Memory, MemoryId, ModelId,
+    Nearest, Page, Partition, QueryVector, Result, SortKey, Sorting, Space, Store, Timestamp, Work,
 };
 
 use super::agreement::check_candidates;
@@ -54,6 +54,22 @@ impl Comparison<'_> {
         let order = self.random.pick(&order);
         self.same(|store| store.list(&filter, page));
         self.same(|store| store.list_by_insertion(&filter, order, page));
+        self.compare_sorted(&filter, page);
+        self.same(|store| store.facet_counts(&filter));
+        let since = self.random.moment();
+        self.same(|store| store.count_used(&filter, since));
+        // The numbers are of each store, and the place in the list is not.
+        self.same(|store| {
+            let beyond = store
+                .list_beyond(&filter, order, None, 1 + page.offset)?
+                .pop();
+            let beyond = beyond.map(|(number, _)| number);
+            let listed = store.list_beyond(&filter, order, beyond, page.limit)?;
+            Ok(listed
+                .into_iter()
+                .map(|(_, memory)| memory)
+                .collect::<Vec<Memory>>())
+        });
         self.same(|store| store.revisions(&filter, page.limit));
         self.compare_counts(&filter);
         let ids = self.compare_ids(&filter);
@@ -95,6 +111,22 @@ impl Comparison<'_> {
         self.same(|store| store.get(&filter.space, &ids[0]));
         self.same(|store| store.accesses(&filter.space, &ids));
         ids
+    }
+
+    fn compare_sorted(&mut self, filter: &Filter, page: Page) {
+        let key = self.random.pick(&[
+            SortKey::Uses,
+            SortKey::LastUse,
+            SortKey::Size,
+            SortKey::Kind,
+            SortKey::Origin,
+            SortKey::Update,
+        ]);
+        let sorting = Sorting {
+            key,
+            is_descending: self.random.chance(50),
+        };
+        self.same(|store| store.list_sorted(filter, sorting, page));
     }
 
     fn compare_counts(&mut self, filter: &Filter) {
@@ -146,6 +178,11 @@ impl Comparison<'_> {
         let query = self.random.fact_query(&space);
         self.same(|store| store.facts(&query));
         self.same(|store| store.facts(&all_facts(&space)));
+        let known = self.model.facts(&all_facts(&space));
+        let known = known.expect("the naive store can be read").into_iter();
+        let ids = known.map(|fact| fact.id).take(5);
+        let ids: Vec<String> = ids.chain(["missing".to_owned()]).collect();
+        self.same(|store| store.facts_with_ids(&space, &ids));
         self.same(|store| store.fact_counts(&space, now));
         self.same(|store| store.tunnels(&space));
         let (owner, name) = self.random.setting();
@@ -203,8 +240,11 @@ impl Comparison<'_> {
                 .map(|(entry, cosine)| (entry, (cosine * 1_000.0).round() as i32));
             Ok(rounded.collect::<Vec<_>>())
         });
-        let hash = self.random.token().hash;
-        self.same(|store| Ok((store.tokens()?, store.token_by_hash(&hash)?)));
+        let hash = self.random.token_hash();
+        self.same(|store| {
+            let found = (store.token_by_hash(&hash)?, store.token_by_family(&hash)?);
+            Ok((store.tokens()?, found))
+        });
         self.compare_audit(&space);
     }
 
@@ -216,6 +256,16 @@ impl Comparison<'_> {
             ..AuditQuery::default()
         };
         self.same(|store| store.audited_spaces());
+        let user = self.random.audit_entry().user;
+        for user in [None, user] {
+            let days = DailyQuery {
+                space: space.clone(),
+                user,
+                from: -9,
+                until: 9,
+            };
+            self.same(|store| store.daily(&days));
+        }
         self.same(|store| Ok(audited(store, &last(EVERYTHING))?.1));
         let mut number = |chance| {
             let numbers = |store: &dyn StoreAndTokens| {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use loci_core::{Clock, Timestamp, TokenVerifier};
+use loci_embed::CrossEncoder;
 use loci_engine::SearchMode;
 use loci_hosts::Machine;
 use loci_oidc::{KeyStatus, OidcSignIn, OidcVerifier};
@@ -121,6 +122,24 @@ pub fn model(settings: &Settings) -> Finding {
         }
         Err(error) => (WHAT, Verdict::Fail(Exit::Model), error.message),
     }
+}
+
+/// Checks the cross-encoder, if the settings choose one.
+pub fn reranker(settings: &Settings) -> Option<Finding> {
+    const WHAT: &str = "reranker";
+    let folder = settings.reranker_folder.as_ref()?;
+    let begin = Instant::now();
+    Some(match CrossEncoder::of_folder(folder).check() {
+        Ok(()) => {
+            let milliseconds = begin.elapsed().as_millis();
+            let why = format!(
+                "the model in {} loads and reads a text in {milliseconds} ms",
+                folder.display()
+            );
+            (WHAT, Verdict::Ok, why)
+        }
+        Err(error) => (WHAT, Verdict::Fail(Exit::Model), error.message),
+    })
 }
 
 pub fn clock() -> Finding {

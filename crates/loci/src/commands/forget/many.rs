@@ -110,7 +110,7 @@ fn conditions(
     };
     if let Some(path) = &arguments.source {
         // A file that was deleted is named by its former path.
-        let named = loci_filing::absolute(path).or_else(|_| loci_filing::named(path))?;
+        let named = loci_ingest::absolute(path).or_else(|_| loci_ingest::named(path))?;
         which.source = Some(named);
     }
     match direction {

@@ -7,10 +7,11 @@ use std::path::Path;
 use data_encoding::HEXLOWER;
 use loci_archive::{Lines, Refusals};
 use loci_core::{Caller, Delivery, Error, MemoryId, Timestamp, Visibility};
-use loci_engine::{Import, ImportOutcome, PINNED, Remember};
+use loci_engine::{Import, ImportBatch, ImportOutcome, PINNED, Remember};
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 
+use super::samples::Samples;
 use crate::escaped::OneLine;
 use crate::exit::{Exit, Failure};
 use crate::output::status_line;
@@ -117,8 +118,10 @@ impl Line {
 
 fn moment(argument: &str, text: Option<String>) -> Result<Option<Timestamp>, Error> {
     let parsed = text.map(|text| text.parse::<jiff::Timestamp>()).transpose();
-    let moment = parsed
-        .map_err(|_| Error::invalid(argument, "must be a moment such as 2026-01-31T12:00:00Z"))?;
+    let moment = parsed.map_err(|error| {
+        let problem = format!("must be a moment such as 2026-01-31T12:00:00Z: {error}");
+        Error::invalid(argument, problem)
+    })?;
     Ok(moment.map(|moment| Timestamp::from_microseconds(moment.as_microsecond())))
 }
 
@@ -155,8 +158,12 @@ pub(super) struct LineImporter<'a> {
     /// True if it stores what was forgotten, too.
     pub(super) again: bool,
     pub(super) are_followed: bool,
+    /// Where it notes what it brings.
+    pub(super) batch: Option<&'a ImportBatch>,
     /// The bar of the memories that are stored, if there is one.
     pub(super) progress: Option<Progress>,
+    /// The first memories, if it stores nothing.
+    pub(super) samples: Samples,
     /// The number of memories without an id so far, by the hash of what they are.
     unnamed: HashMap<[u8; ID_BYTES], u64>,
 }
@@ -200,7 +207,9 @@ impl<'a> LineImporter<'a> {
             is_dry_run: false,
             again: false,
             are_followed: false,
+            batch: None,
             progress: None,
+            samples: Samples::default(),
             unnamed: HashMap::new(),
         }
     }
@@ -350,6 +359,17 @@ impl<'a> LineImporter<'a> {
                 if import.id.is_none() {
                     import.id = Some(self.id_of(&import));
                 }
+                if self.is_dry_run {
+                    let Remember {
+                        content,
+                        collection,
+                        kind,
+                        ..
+                    } = &import.memory;
+                    let place = (collection.as_deref(), &**kind);
+                    self.samples
+                        .take(self.parts, content, place, import.created_at);
+                }
                 self.waiting.push(place, bytes, import);
             }
             Err(problem) => self
@@ -378,7 +398,8 @@ impl<'a> LineImporter<'a> {
             .parts
             .imports()
             .again(self.again)
-            .followed(self.are_followed);
+            .followed(self.are_followed)
+            .in_batch(self.batch);
         if self.is_dry_run {
             imports_part.count_import(&imports, &mut self.imported)?;
             return Ok(());

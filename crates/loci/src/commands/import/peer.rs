@@ -9,12 +9,14 @@ use std::path::Path;
 use jiff::tz::TimeZone;
 use loci_archive::{RECORDS, Refusals, stay_forgotten};
 use loci_core::{Archived, Memory, Record, Space, TunnelEnd};
-use loci_engine::{Call, ImportReport};
+use loci_engine::{Call, ImportBatch, ImportReport};
 use loci_peers::{Peer, PeerError, PeerRecord, PeerTunnel, Report, read};
 use serde_json::{Value, json};
 
+use super::samples::Samples;
 use super::{
-    IMPORT, embed_pending, file_of, stored_progress, tell_dry_run, tell_stored, tell_unreviewed,
+    IMPORT, begin_batch, embed_pending, file_of, finish_batch, stored_progress, tell_dry_run,
+    tell_stored, tell_unreviewed, way_back,
 };
 use crate::cli;
 use crate::commands::palace::{filed_text, mine_export};
@@ -32,7 +34,7 @@ const BATCH_BYTES: usize = 16 << 20;
 /// The attribute with the id that a memory had in the system that it came from.
 const FOREIGN_ID: &str = "foreign_id";
 
-/// Lists the stores of other memory systems on this machine.
+/// Lists the stores of other memory systems, and the own memory of hosts, on this machine.
 pub(super) fn detect(output: Output) -> Result<(), Failure> {
     let home = directories::BaseDirs::new()
         .map(|folders| folders.home_dir().to_owned())
@@ -42,20 +44,23 @@ pub(super) fn detect(output: Output) -> Result<(), Failure> {
     for peer in Peer::ALL {
         for path in peer.places(&home, &variable) {
             if Peer::of(&path) == Some(peer) {
-                found.push((peer, path));
+                found.push((peer.name(), path));
             }
         }
     }
+    found.extend(super::host::detected());
     let value: Vec<Value> = found
         .iter()
-        .map(|(peer, path)| json!({"from": peer.name(), "path": path}))
+        .map(|(name, path)| json!({"from": name, "path": path}))
         .collect();
     let lines: Vec<String> = found
         .iter()
-        .map(|(peer, path)| format!("loci import --from {} {}\n", peer.name(), path.display()))
+        .map(|(name, path)| format!("loci import --from {name} {}\n", path.display()))
         .collect();
     let text = if lines.is_empty() {
-        "no store of another memory system is where these keep theirs; name its path: loci import PATH\n".to_owned()
+        "no store of another memory system and no memory of a host is where these keep theirs; name its path: loci import \
+         PATH\n"
+            .to_owned()
     } else {
         lines.concat()
     };
@@ -91,30 +96,23 @@ pub(super) fn import(
         let message = format!("{} does not exist", path.display());
         return Err(Failure::new(Exit::Usage, message));
     }
-    let zone = arguments.zone.as_deref().map_or_else(
-        || Ok(TimeZone::system()),
-        |name| {
-            TimeZone::get(name).map_err(|error| {
-                // The system may have no zones at all, e.g. in a container.
-                let message = format!(
-                    "--zone {name} is no time zone of this system ({error}); name one such as Europe/Berlin or UTC"
-                );
-                Failure::new(Exit::Usage, message)
-            })
-        },
-    )?;
+    let zone = zone_of(arguments)?;
     let parts = Parts::open(settings)?;
-    let (outcome, report) = parts.logged_in_all(IMPORT, |call| {
-        let mut taking = Intake::new(call, peer, arguments);
+    let (outcome, report, batch) = parts.logged_in_all(IMPORT, |call| {
+        let batch = begin_batch(call, arguments, peer.name());
+        let mut taking = Intake::new(call, peer, arguments, &batch);
         let outcome = read(peer, path, zone, &mut |record| {
             taking.take(record).map_err(|failure| failure.message)
         });
         // What was read before a fault stands.
         taking.finish()?;
-        let told = taking.told();
+        let id = finish_batch(call, &batch, taking.brought())?;
         match outcome {
-            Ok(report) => Ok((taking.counts(&report), report)),
-            Err(error) => Err(Failure::new(exit_of(&error), format!("{error}; {told}"))),
+            Ok(report) => Ok((taking.counts(&report), report, id)),
+            Err(error) => {
+                let told = taking.told(id.as_deref());
+                Err(Failure::new(exit_of(&error), format!("{error}; {told}")))
+            }
         }
     })?;
     for notice in &report.notices {
@@ -127,7 +125,7 @@ pub(super) fn import(
         refused,
     } = outcome;
     if matches!(peer, Peer::ClaudeAi | Peer::ChatGpt) {
-        let file = loci_filing::absolute(&file_of(arguments))?;
+        let file = loci_ingest::absolute(&file_of(arguments))?;
         let is_dry = arguments.dry_run;
         let filed = mine_export(settings, &parts, Path::new(&file), is_dry, arguments.again)?;
         value["conversations"] = filed.value(is_dry);
@@ -140,15 +138,33 @@ pub(super) fn import(
         tell_unreviewed(&parts)?;
         let pending = embed_pending(&parts, settings, !arguments.no_wait)?;
         value["pending_embeddings"] = json!(pending);
+        value["batch"] = json!(batch);
+        let back = way_back(batch.as_deref());
         output.either(
             &value,
-            format!("{text}, waiting for the model {pending}\n{more}"),
+            format!("{text}, waiting for the model {pending}\n{more}{back}"),
         )?;
     }
     match refused {
         0 => Ok(()),
         _ => Err(super::refusal(refused, "is stored")),
     }
+}
+
+/// Returns the zone of times that name no zone.
+fn zone_of(arguments: &cli::Import) -> Result<TimeZone, Failure> {
+    arguments.zone.as_deref().map_or_else(
+        || Ok(TimeZone::system()),
+        |name| {
+            TimeZone::get(name).map_err(|error| {
+                // The system may have no zones at all, e.g. in a container.
+                let message = format!(
+                    "--zone {name} is no time zone of this system ({error}); name one such as Europe/Berlin or UTC"
+                );
+                Failure::new(Exit::Usage, message)
+            })
+        },
+    )
 }
 
 fn exit_of(error: &PeerError) -> Exit {
@@ -172,12 +188,17 @@ struct Intake<'a> {
     call: &'a Call<'a>,
     peer: Peer,
     arguments: &'a cli::Import,
+    batch: &'a ImportBatch,
+    /// Memories whose texts changed there since, with their new texts.
+    updates: Vec<(Memory, String)>,
     waiting: Vec<Archived>,
     bytes: usize,
     /// They lead to places that must exist, so they come last.
     tunnels: Vec<PeerTunnel>,
     report: ImportReport,
     refused: Refusals,
+    /// The first memories, if nothing is stored.
+    samples: Samples,
     progress: Option<Progress>,
     updated: u64,
     links: u64,
@@ -186,18 +207,26 @@ struct Intake<'a> {
 }
 
 impl<'a> Intake<'a> {
-    fn new(call: &'a Call<'a>, peer: Peer, arguments: &'a cli::Import) -> Self {
+    fn new(
+        call: &'a Call<'a>,
+        peer: Peer,
+        arguments: &'a cli::Import,
+        batch: &'a ImportBatch,
+    ) -> Self {
         let mut report = ImportReport::default();
         report.is_dry_run = arguments.dry_run;
         Intake {
             call,
             peer,
             arguments,
+            batch,
+            updates: Vec::new(),
             waiting: Vec::new(),
             bytes: 0,
             tunnels: Vec::new(),
             report,
             refused: Refusals::default(),
+            samples: Samples::default(),
             progress: stored_progress(arguments.dry_run),
             updated: 0,
             links: 0,
@@ -210,8 +239,14 @@ impl<'a> Intake<'a> {
             PeerRecord::Memory(memory) => {
                 self.bytes += memory.text.len();
                 let memory = self.memory(*memory);
+                if self.arguments.dry_run {
+                    let place = (memory.location.collection.as_deref(), &*memory.kind);
+                    let created_at = Some(memory.created_at);
+                    self.samples
+                        .take(self.call, &memory.content, place, created_at);
+                }
                 if self.is_updated(&memory)? {
-                    return Ok(());
+                    return self.store_if_full();
                 }
                 Record::Memory(Box::new(memory))
             }
@@ -226,7 +261,11 @@ impl<'a> Intake<'a> {
             space: Space::default(),
             record,
         });
-        if self.waiting.len() >= BATCH_RECORDS || self.bytes >= BATCH_BYTES {
+        self.store_if_full()
+    }
+
+    fn store_if_full(&mut self) -> Result<(), Failure> {
+        if self.waiting.len() + self.updates.len() >= BATCH_RECORDS || self.bytes >= BATCH_BYTES {
             self.store()?;
         }
         Ok(())
@@ -247,7 +286,8 @@ impl<'a> Intake<'a> {
             };
             let label = (!tunnel.label.is_empty()).then_some(&*tunnel.label);
             let (source, target) = (end(tunnel.source), end(tunnel.target));
-            match self.call.graph().create_tunnel(source, target, label) {
+            let imports = self.call.imports().in_batch(Some(self.batch));
+            match imports.import_tunnel(source, target, label) {
                 Ok(_) => self.links += 1,
                 Err(error) if error.is_unavailable() => return Err(error.into()),
                 Err(error) => self.refuse("a tunnel:", &error.message),
@@ -268,6 +308,7 @@ impl<'a> Intake<'a> {
         imports
             .again(self.arguments.again)
             .followed(self.arguments.follow)
+            .in_batch(Some(self.batch))
             .import_records(&records, &mut self.report)?;
         for (number, error) in std::mem::take(&mut self.report.refused) {
             let place = match records.get(number).map(|archived| &archived.record) {
@@ -280,15 +321,33 @@ impl<'a> Intake<'a> {
             };
             self.refuse(&place, &error.message);
         }
+        let updates = std::mem::take(&mut self.updates);
+        let noted: Vec<(&Memory, &str)> = updates
+            .iter()
+            .map(|(known, text)| (known, &**text))
+            .collect();
+        imports.in_batch(Some(self.batch)).note_updates(&noted)?;
+        for (known, text) in &updates {
+            self.call.memories().update(&known.id, text, None)?;
+            self.updated += 1;
+        }
         if let Some(progress) = &self.progress {
             progress.reach(self.report.stored);
         }
         Ok(())
     }
 
+    /// Returns the number of records that it brought or updated.
+    fn brought(&self) -> u64 {
+        self.report.stored + self.updated + self.links
+    }
+
     /// Replaces the text of a memory that came before by one that changed there since; returns true
-    /// if it did. What was changed here later stays.
+    /// if it will. What was changed here later stays.
     fn is_updated(&mut self, memory: &Memory) -> Result<bool, Failure> {
+        if self.updates.iter().any(|(known, _)| known.id == memory.id) {
+            self.store()?;
+        }
         let known = match self.call.memories().show(&memory.id) {
             Ok(known) => known,
             Err(error) if error.is_unavailable() => return Err(error.into()),
@@ -297,18 +356,23 @@ impl<'a> Intake<'a> {
         if known.content == memory.content || known.updated_at >= memory.updated_at {
             return Ok(false);
         }
-        if !self.arguments.dry_run {
-            self.call
-                .memories()
-                .update(&memory.id, &memory.content, None)?;
+        if self.arguments.dry_run {
+            self.updated += 1;
+        } else {
+            self.updates.push((known, memory.content.clone()));
         }
-        self.updated += 1;
         Ok(true)
     }
 
     /// Says what is stored, for the message about a fault.
-    fn told(&self) -> String {
-        format!("before that, {} records were stored", self.report.stored)
+    fn told(&self, batch: Option<&str>) -> String {
+        let back = batch.map_or_else(String::new, |id| {
+            format!("; `loci undo {id}` takes them back")
+        });
+        format!(
+            "before that, {} records were stored{back}",
+            self.report.stored
+        )
     }
 
     fn counts(&self, report: &Report) -> Counts {
@@ -327,6 +391,9 @@ impl<'a> Intake<'a> {
         if *forgotten > 0 {
             value["forgotten"] = json!(forgotten);
         }
+        if self.arguments.dry_run {
+            value["samples"] = self.samples.value();
+        }
         let text = format!(
             "from {}: stored {stored}, already there {present}, updated {}, tunnels {}, refused {refused}, left out {left_out}{}",
             self.peer.name(),
@@ -342,7 +409,7 @@ impl<'a> Intake<'a> {
         Counts {
             value,
             text,
-            more: reasons.concat(),
+            more: reasons.concat() + &self.samples.text(),
             refused,
         }
     }

@@ -15,8 +15,10 @@ use serde_json::json;
 use sha2::{Digest, Sha256};
 use zip::ZipArchive;
 
+use super::SourceChoice;
+use super::places::{packaged, released};
 use crate::exit::{Exit, Failure};
-use crate::output::{Output, status_line};
+use crate::output::{Output, is_confirmed, status_line};
 use crate::progress::Progress;
 use crate::settings::{Settings, model_folder};
 
@@ -36,7 +38,7 @@ const ARCHIVE_MARK: &[u8] = b"PK";
 pub fn run(
     settings: &Settings,
     model: &CatalogueModel,
-    from: &str,
+    choice: &SourceChoice<'_>,
     output: Output,
 ) -> Result<(), Failure> {
     let name = model.name;
@@ -52,11 +54,15 @@ pub fn run(
     let _lock = lock(models)?;
     let is_new = !verifies(&folder, &model.files);
     if is_new {
+        let Some(from) = source_of(settings, model, choice)? else {
+            status_line("nothing was installed");
+            return Ok(());
+        };
         let install = Install {
             name,
             source: model.source,
             files: &model.files,
-            from,
+            from: &from,
             progress: Progress::of_bytes(),
         };
         install.put_into(models, &folder)?;
@@ -74,6 +80,38 @@ pub fn run(
         &json!({"name": name, "folder": folder, "installed": is_new}),
         "",
     )?)
+}
+
+/// Returns the source of the files: the one that the user named, a package beside this program, or
+/// the release, if the user agrees. `None` if not.
+///
+/// # Errors
+/// [`Exit::Usage`] if there is no source, or if it takes an answer that no one can give.
+fn source_of(
+    settings: &Settings,
+    model: &CatalogueModel,
+    choice: &SourceChoice<'_>,
+) -> Result<Option<String>, Failure> {
+    if let Some(from) = choice.named {
+        return Ok(Some(from.to_owned()));
+    }
+    let program = std::env::current_exe().ok();
+    if let Some(place) = program.and_then(|program| packaged(&program, model)) {
+        return Ok(Some(place.to_string_lossy().into_owned()));
+    }
+    let name = model.name;
+    let Some(url) = released(model, settings.models_url.as_deref()) else {
+        let message = format!(
+            "no package of {name} is installed beside loci, and this build does not know where releases lie: name the \
+             files with --from, or the folder of the archives with the setting `models_url`; their source is {}",
+            model.source
+        );
+        return Err(Failure::new(Exit::Usage, message));
+    };
+    let megabytes = model.bytes().div_ceil(1_000_000);
+    let question = format!("download {megabytes} MB from {url}? [y/N]");
+    let is_agreed = choice.is_agreed || is_confirmed(&question, "--yes")?;
+    Ok(is_agreed.then_some(url))
 }
 
 struct Install<'a> {
@@ -161,8 +199,10 @@ impl Install<'_> {
                     .unwrap_or(rest);
                 let path = percent_encoding::percent_decode_str(path).decode_utf8();
                 PathBuf::from(
-                    path.map_err(|_| self.refused("is not a path in UTF-8"))?
-                        .into_owned(),
+                    path.map_err(|error| {
+                        self.refused(&format!("is not a path in UTF-8: {error}"))
+                    })?
+                    .into_owned(),
                 )
             }
             None => PathBuf::from(self.from),

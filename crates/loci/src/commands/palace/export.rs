@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use loci_filing::Report;
-use loci_filing::conversation::{self, Mining};
-use loci_filing::trust::Trust;
+use loci_ingest::Report;
+use loci_ingest::conversation::{self, Mining};
+use loci_ingest::trust::Trust;
 
 use super::{MINE, text_of, verdict};
 use crate::exit::Failure;

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use crate::exit::{Exit, Failure};
 use crate::output::{self, Output, notice, status_line};
-use loci_filing::trust::{Trust, plan_in};
-use loci_filing::{absolute, named};
+use loci_ingest::trust::{Trust, plan_in};
+use loci_ingest::{absolute, named};
 
 /// The action that the user asks for.
 pub enum TrustAction {

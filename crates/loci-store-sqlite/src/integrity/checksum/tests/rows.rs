@@ -2,11 +2,11 @@
 use loci_core::Maintenance;
 
 use loci_core::{
-    ArchiveStore, AuditQuery, AuditStore, Batch, CacheStore, Change, ContentHash, Decision,
-    DecisionStore, Direction, FactQuery, FactStore, FileStamp, IdempotencyStore, IdempotentReply,
-    MemoryId, Name, NoteStore, Partition, Period, SettingStore, SourceFile, SourceStore, Space,
-    Timestamp, TokenStore, TombstoneStore, Tunnel, TunnelEnd, TunnelStore, Vector, Version,
-    VersionStore,
+    ArchiveStore, AuditQuery, AuditStore, Batch, CacheStore, Change, ContentHash, DailyQuery,
+    Decision, DecisionStore, Direction, FactQuery, FactStore, FileStamp, IdempotencyStore,
+    IdempotentReply, MemoryId, Name, NoteStore, Partition, Period, SettingStore, SourceFile,
+    SourceStore, Space, Timestamp, TokenStore, TombstoneStore, Tunnel, TunnelEnd, TunnelStore,
+    Vector, Version, VersionStore,
 };
 use loci_testkit::contract::sweep_of_expired;
 
@@ -185,6 +185,14 @@ const HOME: fn() -> Space = Space::default;
 
 fn other() -> Space {
     Space::parse("space", "other").unwrap()
+}
+
+fn days(user: Option<&str>) -> DailyQuery {
+    DailyQuery {
+        user: user.map(str::to_owned),
+        until: 9,
+        ..DailyQuery::default()
+    }
 }
 
 const CASES: [Case; 12] = [
@@ -558,6 +566,26 @@ fn a_wipe_leaves_nothing_damaged_that_looks_good() {
         store.wipe(&HOME(), owner, None, None, NOW).unwrap();
         assert_eq!(count(folder.path(), rows), 1, "{rows}");
     }
+}
+
+#[test]
+fn a_damaged_count_of_calls_is_named_and_not_added_to() {
+    let (folder, store) = damaged("words of a call");
+    let query = AuditQuery {
+        user: Some("bob".to_owned()),
+        limit: 9,
+        ..AuditQuery::default()
+    };
+    let (_, call) = store.audit(&query).unwrap().remove(0);
+    store.append_audit(std::slice::from_ref(&call)).unwrap();
+    assert_eq!(store.daily(&days(None)).unwrap().len(), 1);
+    fault(folder.path(), "UPDATE daily SET calls = 70000", "daily");
+    store.append_audit(&[call]).unwrap();
+    let error = store.daily(&days(None)).unwrap_err();
+    assert_eq!(error.code, ErrorCode::Corrupt, "{error}");
+    assert!(error.message.contains("daily count `0`"), "{error}");
+    store.wipe(&HOME(), "bob", None, None, NOW).unwrap();
+    assert_eq!(store.daily(&days(None)), Ok(Vec::new()));
 }
 
 #[test]

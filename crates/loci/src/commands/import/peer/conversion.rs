@@ -51,6 +51,10 @@ impl Intake<'_> {
     /// Returns the id of a memory here, which is made of the foreign one, so that an import can be
     /// repeated.
     fn id(&self, memory: &PeerMemory) -> MemoryId {
+        let own = memory.own_id.as_deref();
+        if let Some(Ok(id)) = own.map(|id| MemoryId::parse("id", id)) {
+            return id;
+        }
         // The ids of claude-mem count up on each machine.
         let created_at = memory
             .created_at
@@ -80,6 +84,7 @@ impl Intake<'_> {
 
     pub(super) fn memory(&mut self, peer: PeerMemory) -> Memory {
         let id = self.id(&peer);
+        let is_own = peer.own_id.is_some();
         let now = SystemClock.now();
         let created_at = peer.created_at.map_or(now, timestamp);
         let section = peer.kind.as_deref().map_or(KIND.to_owned(), name);
@@ -133,18 +138,28 @@ impl Intake<'_> {
             memory.visibility = Visibility::Shared;
         }
         memory.supersedes = peer.supersedes.map(|id| self.id_of(&id, None));
-        memory.links = peer
-            .links
+        memory.links = self.links(peer.links, is_own);
+        let foreign_id = peer.own_id.is_none().then_some(&*peer.id);
+        self.note_attributes(&mut memory, foreign_id, peer.attributes);
+        memory
+    }
+
+    /// Returns links, whose targets are ids of loci in what loci wrote.
+    fn links(&self, links: Vec<(String, String)>, is_own: bool) -> Vec<Link> {
+        let link = |(target, relation): (String, String)| Link {
+            target: if is_own {
+                MemoryId::new(target)
+            } else {
+                self.id_of(&target, None)
+            },
+            relation: Relation::from_name(&relation).unwrap_or(Relation::RelatedTo),
+            similarity: 1.0,
+        };
+        links
             .into_iter()
             .take(limits::LINKS_MAX)
-            .map(|(target, relation)| Link {
-                target: self.id_of(&target, None),
-                relation: Relation::from_name(&relation).unwrap_or(Relation::RelatedTo),
-                similarity: 1.0,
-            })
-            .collect();
-        self.note_attributes(&mut memory, &peer.id, peer.attributes);
-        memory
+            .map(link)
+            .collect()
     }
 
     /// Adds what the originals of loci's tool sets say of a memory, and the owner.
@@ -159,11 +174,14 @@ impl Intake<'_> {
             Sharing::Shared => Visibility::Shared,
             Sharing::Private => Visibility::Private,
         };
-        memory.origin = if self.peer == Peer::Mempalace || is_original(self.peer) {
-            self.peer.name().to_owned()
-        } else {
-            "loci".to_owned()
+        let origin = match self.peer {
+            // Their tool sets have other names.
+            Peer::ServerMemory => "reference",
+            Peer::MemoryTool => "anthropic",
+            peer if peer == Peer::Mempalace || is_original(peer) => peer.name(),
+            _ => "loci",
         };
+        origin.clone_into(&mut memory.origin);
         memory.actor = peer.actor.as_deref().map(name);
         let is_weight = |weight: &f64| (0.0..=1.0).contains(weight);
         memory.weight = peer.weight.filter(is_weight).unwrap_or(1.0);
@@ -234,7 +252,7 @@ impl Intake<'_> {
     fn note_attributes(
         &self,
         memory: &mut Memory,
-        foreign_id: &str,
+        foreign_id: Option<&str>,
         attributes: BTreeMap<String, String>,
     ) {
         let attributes = attributes.into_iter();
@@ -243,6 +261,10 @@ impl Intake<'_> {
                 .map(|(attribute, value)| (name(&attribute), cut(&self.redacted(&value))))
                 .take(limits::ATTRIBUTES_MAX - OWN_ATTRIBUTES),
         );
+        // A memory that loci wrote came from loci.
+        let Some(foreign_id) = foreign_id else {
+            return;
+        };
         memory
             .attributes
             .insert(FOREIGN_ID.to_owned(), cut(foreign_id));

@@ -1,0 +1,140 @@
+//! The bar around every view, the former paths, and the looks of the page.
+
+use http::StatusCode;
+use http::header::SET_COOKIE;
+
+use crate::support::TestPage;
+
+#[tokio::test]
+async fn former_paths_lead_to_the_present_ones() {
+    let installation = TestPage::new();
+    let mut browser = installation.browser("ann").await;
+    let rows = [
+        ("/palace/room?wing=a", "/browse/room?wing=a"),
+        ("/time?entity=max", "/facts?entity=max"),
+        ("/recalls", "/activity"),
+        ("/keep", "/settings"),
+        ("/now", "/"),
+        ("/api/v1/now", "/api/v1/home"),
+        ("/api/v1/palace/map", "/api/v1/browse/overview"),
+    ];
+    for (former, present) in rows {
+        let led = browser.get(former).await;
+        assert_eq!(led.status, StatusCode::PERMANENT_REDIRECT, "{former}");
+        assert_eq!(led.location(), present, "{former}");
+    }
+}
+
+#[tokio::test]
+async fn an_error_keeps_the_bar_and_says_what_to_do() {
+    let installation = TestPage::new();
+    let mut browser = installation.browser("ann").await;
+    let failed = browser.get("/memory/unknown").await;
+    assert_eq!(failed.status, StatusCode::NOT_FOUND);
+    assert!(failed.text.contains("class=\"places\""), "{}", failed.text);
+    assert!(
+        failed.text.contains("It may have been deleted"),
+        "{}",
+        failed.text
+    );
+    let refused = browser.get("/settings").await;
+    assert_eq!(refused.status, StatusCode::FORBIDDEN);
+    assert!(refused.text.contains("Only the owner can open this."));
+    assert!(refused.text.contains("class=\"places\""));
+    assert!(!refused.text.contains("href=\"/settings\""));
+    let mut admin = installation.browser("admin").await;
+    assert!(admin.get("/").await.text.contains("href=\"/settings\""));
+}
+
+#[tokio::test]
+async fn looks_are_chosen_and_kept_by_the_browser() {
+    let installation = TestPage::new();
+    let mut browser = installation.browser("ann").await;
+    let fields = [("theme", "dark"), ("next", "/browse")];
+    let chosen = browser.post("/looks", &fields).await;
+    assert_eq!(
+        (chosen.status, chosen.location()),
+        (StatusCode::SEE_OTHER, "/browse")
+    );
+    let kept = chosen.headers[SET_COOKIE].to_str().unwrap();
+    assert!(
+        kept.starts_with("loci-looks=dark.system.roomy; HttpOnly"),
+        "{kept}"
+    );
+    let mut stranger = installation.stranger();
+    stranger.cookie = Some("loci-looks=light.de.dense".to_owned());
+    let shown = stranger.get("/sign-in").await.text;
+    let root = "<html lang=\"de\" data-theme=\"light\" data-dense>";
+    assert!(shown.contains(root), "{shown}");
+    let mut other = installation.browser("ann").await;
+    let fields = [("theme", "dark"), ("next", "//evil.example")];
+    assert_eq!(other.post("/looks", &fields).await.location(), "/");
+}
+
+#[tokio::test]
+async fn what_was_done_is_looked_up_and_taken_back_later() {
+    let installation = TestPage::new();
+    let ids = ["one", "two"].map(|text| installation.remember("ann", text));
+    let mut browser = installation.browser("ann").await;
+    let nothing = browser.get("/history").await.text;
+    assert!(nothing.contains("You changed nothing"), "{nothing}");
+    for id in &ids {
+        browser.post("/selected/forget", &[("id", id)]).await;
+    }
+    // The result is shown once, with the way to all of them.
+    let shown = browser.get("/browse").await.text;
+    assert!(shown.contains("Forgot 1 memory"), "{shown}");
+    assert!(shown.contains("<a href=\"/history\">"), "{shown}");
+    let ways_back = |text: &str| -> Vec<String> {
+        let numbers = text.split("name=\"number\" value=\"").skip(1);
+        numbers
+            .map(|rest| rest.split('"').next().unwrap().to_owned())
+            .collect()
+    };
+    let history = browser.get("/history").await.text;
+    let numbers = ways_back(&history);
+    assert_eq!(numbers.len(), 2, "{history}");
+    // The first change is the last one in the list.
+    let fields = [("number", numbers[1].as_str()), ("next", "/history")];
+    let undone = browser.post("/undo", &fields).await;
+    assert_eq!(undone.location(), "/history", "{}", undone.text);
+    let history = browser.get("/history").await.text;
+    assert_eq!(ways_back(&history), [numbers[0].as_str()], "{history}");
+    assert!(history.contains("Undone"), "{history}");
+    let found = browser.get("/api/v1/browse/room").await.json();
+    assert_eq!(
+        (&found["total"], &found["memories"][0]["id"]),
+        (&1.into(), &ids[0].as_str().into())
+    );
+    // A session knows its own changes alone.
+    let other = installation.browser("ann").await.get("/history").await.text;
+    assert!(other.contains("You changed nothing"), "{other}");
+}
+
+#[tokio::test]
+async fn an_error_names_the_field_and_not_the_parameter() {
+    let installation = TestPage::new();
+    let id = installation.remember("ann", "one");
+    let mut browser = installation.browser("ann").await;
+    let long = "x".repeat(2_000);
+    let fields = [("id", id.as_str()), ("wing", long.as_str())];
+    let moved = browser.post("/selected/move", &fields).await;
+    let shown = match moved.status {
+        StatusCode::SEE_OTHER => browser.get(moved.location()).await.text,
+        _ => moved.text,
+    };
+    assert!(!shown.contains("<code>wing</code>"), "{shown}");
+    let refused = browser.post("/selected/delete", &[("id", &id)]).await;
+    assert!(
+        refused.text.contains("Type DELETE to confirm") && !refused.text.contains("confirmed"),
+        "{}",
+        refused.text
+    );
+    let refused = browser.get("/facts?entity=max&as_of=soon").await;
+    assert_eq!(refused.status, StatusCode::BAD_REQUEST);
+    assert!(
+        refused.text.contains("Date: ") && !refused.text.contains("as_of` "),
+        "{}",
+        refused.text
+    );
+}
