@@ -1,10 +1,13 @@
 """Stories of the shell, the sign-in and *Home*, on a large screen and a small one, in light and dark."""
 
 import contextlib
+import hashlib
+import http.server
 import json
 import pathlib
 import sys
 import tempfile
+import threading
 import time
 import unittest
 import urllib.request
@@ -12,7 +15,7 @@ import urllib.request
 from browser import Browser, Server, add, call, entrance, programs, run
 
 sys.path.insert(0, "tests/e2e")
-from support import data_folder  # noqa: E402
+from support import configuration, data_folder  # noqa: E402
 
 SCREENS = ((1280, 800), (390, 844))
 MANY = 3_700
@@ -45,13 +48,47 @@ return [
 """
 
 
+class SlowModel(http.server.BaseHTTPRequestHandler):
+    """An embedding model of the protocol of OpenAI that takes half a second for each request."""
+
+    DIMENSIONS = 8
+    SECONDS = 0.5
+
+    def do_POST(self):
+        request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        texts = [request["input"]] if isinstance(request["input"], str) else request["input"]
+        time.sleep(self.SECONDS)
+        rows = [{"index": index, "embedding": self.vector(text)} for index, text in enumerate(texts)]
+        body = json.dumps({"data": rows, "model": request["model"]}).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def vector(self, text):
+        return [byte / 255 for byte in hashlib.sha256(text.encode()).digest()[: self.DIMENSIONS]]
+
+    def log_message(self, *_):
+        pass
+
+
+def slow_model(test):
+    """The address of a slow model, by a name of this machine that loci takes for that of another one."""
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), SlowModel)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    test.addCleanup(server.server_close)
+    test.addCleanup(server.shutdown)
+    return f"http://127.1:{server.server_port}/v1"
+
+
 class Place:
     """A server on a store of its own."""
 
-    def __init__(self, test):
+    def __init__(self, test, settings=""):
         stack = contextlib.ExitStack()
         test.addCleanup(stack.close)
         self.data = stack.enter_context(data_folder())
+        configuration(self.data).write_text(settings)
         home = stack.enter_context(tempfile.TemporaryDirectory(prefix="loci-page-home-"))
         self.server = Server(self.data, variables={"HOME": home})
         stack.callback(self.server.stop)
@@ -112,6 +149,53 @@ class Home(unittest.TestCase):
         call(place.server, "mememory", "recall", {"query": "what is the address of the staging server"})
         browser.until(lambda: browser.all(".tiles"), "the tiles after the last step")
         self.assertEqual(browser.faults(), [])
+
+    def test_19_what_waits_for_the_model_is_grey_and_goes(self):
+        address = slow_model(self)
+        settings = f'[embedding]\nprovider = "http"\nurl = "{address}"\nmodel = "slow"\n'
+        place = Place(self, settings)
+        looks = list(each_look(plain=True))
+        browsers = [place.signed_in(**look) for look in looks]
+        lines = "".join(json.dumps({"content": f"Entry {number} waits."}) + "\n" for number in range(800))
+        imported = run(place.data, "import", "-", "--no-wait", stdin=lines.encode())
+        self.assertEqual(imported.returncode, 0, imported.stderr)
+        browsers[0].until_at("/", lambda: "min" in browsers[0].find(".state.waiting").text, "the time left")
+        for look, browser in zip(looks, browsers):
+            with self.subTest(**look):
+                browser.open("/")
+                self.assertIn("found by words", browser.find(".state.waiting").text)
+                self.assertEqual(browser.all(".state.warn, .state.problem"), [])
+                self.fits(browser, look)
+                browser.open("/search?q=entry")
+                browser.says("still")
+        gone = "return !document.querySelector('.state.waiting') && !!document.querySelector('.state')"
+        browsers[0].until_at("/", lambda: browsers[0].driver.execute_script(gone), "the end")
+        for look, browser in zip(looks, browsers):
+            with self.subTest(**look):
+                browser.open("/search?q=entry")
+                self.assertNotIn("still", browser.find("main").text)
+
+    def test_what_left_this_machine_is_counted_by_host(self):
+        for settings in ("", f'[embedding]\nprovider = "http"\nurl = "{slow_model(self)}"\nmodel = "slow"\n'):
+            place = Place(self, settings)
+            place.remember("The lighthouse keeper is called Inga.")
+            looks = list(each_look(plain=True))
+            # Where nothing is sent there is no table, whose width the look decides.
+            for look in looks if settings else looks[:1]:
+                with self.subTest(**look, settings=settings):
+                    browser = place.signed_in(**look)
+                    browser.open("/settings/about")
+                    browser.says("Version of the tables")
+                    outside = browser.find("section[aria-labelledby=outside]").text
+                    if not settings:
+                        self.assertIn("Nothing left this machine in the last 30 days", outside)
+                        continue
+                    row = browser.find("section[aria-labelledby=outside] tbody tr").text
+                    self.assertIn("127.1", row)
+                    sent = place.json("/settings/about")["sent"]
+                    self.assertEqual([(one["purpose"], one["host"]) for one in sent], [("embedding", "127.1")])
+                    self.assertGreater(sent[0]["requests"], 0)
+                    self.fits(browser, look)
 
     def test_a_code_lets_in_once_and_a_wrong_token_is_explained(self):
         place = Place(self)

@@ -2,7 +2,6 @@
 //! help.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
-use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
 use loci_core::limits::REFERENCE_BYTES_MAX;
@@ -12,6 +11,8 @@ use serde::de::DeserializeOwned;
 use ureq::http::uri::InvalidUri;
 use ureq::http::{Response, StatusCode, Uri, header};
 
+use crate::loopback::is_loopback;
+use crate::sent::Observed;
 use crate::trust;
 
 /// The longest wait before a retry, without its random part. A service that asks for a longer one
@@ -105,6 +106,7 @@ impl Client {
             .max_redirects(0)
             .max_redirects_will_error(false)
             .tls_config(trust::tls_for(base_url))
+            .middleware(Observed(service.section))
             .user_agent(concat!("loci/", env!("CARGO_PKG_VERSION")));
         if is_loopback(&host) {
             config = config.proxy(None);
@@ -372,13 +374,4 @@ pub(crate) fn base_host(setting: &str, base_url: &str, path: &str, remedy: &str)
         .filter(|host| !host.is_empty())
         .map(str::to_owned)
         .ok_or_else(|| wrong("names no host"))
-}
-
-/// Returns true if a host is this machine, which no proxy can reach.
-pub(crate) fn is_loopback(host: &str) -> bool {
-    let address = host
-        .trim_start_matches('[')
-        .trim_end_matches(']')
-        .parse::<IpAddr>();
-    host.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.is_loopback())
 }

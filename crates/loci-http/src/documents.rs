@@ -10,8 +10,9 @@ use ureq::http::{Response, StatusCode, Uri, header};
 use ureq::unversioned::transport::DefaultConnector;
 use ureq::{Body, RequestBuilder};
 
-use crate::client::is_loopback;
+use crate::loopback::is_loopback;
 use crate::public_addresses::PublicAddresses;
+use crate::sent::Observed;
 use crate::trust;
 
 /// The longest error code of OAuth that is shown.
@@ -90,6 +91,7 @@ impl Documents {
             .max_redirects(0)
             .max_redirects_will_error(false)
             .tls_config(trust::tls())
+            .middleware(Observed("oidc"))
             .user_agent(concat!("loci/", env!("CARGO_PKG_VERSION")))
             .timeout_global(Some(timeout));
         Documents {
@@ -111,6 +113,7 @@ impl Documents {
             .proxy(None)
             .max_idle_connections(0)
             .tls_config(trust::tls())
+            .middleware(Observed("oauth"))
             .user_agent(concat!("loci/", env!("CARGO_PKG_VERSION")))
             .timeout_global(Some(timeout));
         let agent = ureq::Agent::with_parts(

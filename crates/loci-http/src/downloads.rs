@@ -7,7 +7,8 @@ use loci_core::{Error, Result};
 use ureq::http::uri::InvalidUri;
 use ureq::http::{StatusCode, Uri};
 
-use crate::client::is_loopback;
+use crate::loopback::is_loopback;
+use crate::sent::Observed;
 use crate::trust;
 
 /// The timeout of connecting.
@@ -30,6 +31,7 @@ impl Downloads {
             .http_status_as_error(false)
             .max_redirects(REDIRECTS_MAX)
             .tls_config(trust::tls())
+            .middleware(Observed("model"))
             .user_agent(concat!("loci/", env!("CARGO_PKG_VERSION")))
             .timeout_connect(Some(CONNECT_TIMEOUT))
             .timeout_global(Some(timeout));

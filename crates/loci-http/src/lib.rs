@@ -5,7 +5,8 @@
 //!
 //! They share the rules for external services: an address that is checked and shown, a key that is
 //! never shown, a timeout, a limit for the reply, no redirects (but for files), and retries if they
-//! may help. Each call blocks the calling thread.
+//! may help. Each call blocks the calling thread. [`observe_requests`] hears of each request to another
+//! machine.
 //!
 //! This crate does not depend on stores, the engine or MCP.
 //!
@@ -22,9 +23,11 @@ mod client;
 mod documents;
 mod downloads;
 mod embeddings;
+mod loopback;
 mod post_client;
 mod public_addresses;
 mod readiness;
+mod sent;
 mod sign_in_code;
 mod trust;
 mod web_search;
@@ -35,5 +38,6 @@ pub use downloads::Downloads;
 pub use embeddings::{HttpModel, HttpModelOptions};
 pub use post_client::Posts;
 pub use readiness::{Readiness, check_ready};
+pub use sent::{RequestObserver, observe_requests};
 pub use sign_in_code::sign_in_path;
 pub use web_search::{TavilySearch, TavilySearchOptions};

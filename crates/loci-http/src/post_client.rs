@@ -5,7 +5,9 @@ use std::time::Duration;
 use loci_core::Result;
 use ureq::http::{HeaderMap, HeaderValue, Response, header};
 
-use crate::client::{base_host, is_loopback};
+use crate::client::base_host;
+use crate::loopback::is_loopback;
+use crate::sent::Observed;
 use crate::trust;
 
 /// Sends bytes by POST to one URL, without redirects and retries.
@@ -39,6 +41,7 @@ impl Posts {
             .max_redirects(0)
             .max_redirects_will_error(false)
             .tls_config(trust::tls_for(base_url))
+            .middleware(Observed("otlp"))
             .timeout_global(Some(timeout));
         if is_loopback(&host) {
             config = config.proxy(None);

@@ -6,7 +6,8 @@ use loci_core::{Error, Result, StoreFault};
 use ureq::http::uri::InvalidUri;
 use ureq::http::{StatusCode, Uri};
 
-use crate::client::is_loopback;
+use crate::loopback::is_loopback;
+use crate::sent::Observed;
 use crate::trust;
 
 /// The path that a server of loci answers, with this text if it is ready.
@@ -63,6 +64,7 @@ pub(crate) fn own_server_agent(url: &str, is_loopback: bool, timeout: Duration) 
         .max_redirects(0)
         .max_redirects_will_error(false)
         .tls_config(trust::tls_for(url))
+        .middleware(Observed("server"))
         .user_agent(concat!("loci/", env!("CARGO_PKG_VERSION")))
         .timeout_global(Some(timeout));
     if is_loopback {

@@ -6,7 +6,7 @@ use loci_core::{Error, Result};
 use serde::Deserialize;
 use ureq::http::{StatusCode, Uri};
 
-use crate::client::is_loopback;
+use crate::loopback::is_loopback;
 use crate::readiness::own_server_agent;
 
 /// The path that makes a code.

@@ -26,6 +26,19 @@ pub struct ClientActivity {
     pub called_at: UtcTimestamp,
 }
 
+/// Requests that this machine sent to another one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+pub struct SentRequests {
+    /// The section of the settings that they belong to, e.g. `llm`.
+    pub purpose: String,
+    /// The host that they went to.
+    pub host: String,
+    /// Their number in the last 30 days.
+    pub requests: u64,
+    /// The last day with one, in UTC.
+    pub last_day: String,
+}
+
 /// A backup that the installation made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 #[schema(as = BackupKept)]
@@ -356,6 +369,12 @@ pub trait Installation: Send + Sync {
     /// Returns the clients that called tools on this machine, the last one first.
     fn clients(&self) -> Vec<ClientActivity>;
 
+    /// Returns the requests to other machines of the last 30 days, by purpose and host.
+    fn sent_requests(&self) -> Vec<SentRequests>;
+
+    /// Returns the version of the tables of the store.
+    fn schema_version(&self) -> i64;
+
     /// Returns the place of the store, as a person would write it, without a password.
     fn place(&self) -> String;
 
@@ -399,6 +418,32 @@ impl ClientActivity {
             dialect,
             transport,
             called_at: UtcTimestamp(called_at),
+        }
+    }
+}
+
+impl SentRequests {
+    /// Returns the number of requests for a purpose to a host, the last one at this time.
+    pub fn new(purpose: String, host: String, requests: u64, last_at: Timestamp) -> Self {
+        SentRequests {
+            purpose,
+            host,
+            requests,
+            last_day: UtcTimestamp(last_at).day(),
+        }
+    }
+
+    /// Returns the message that says what they are for.
+    pub(crate) fn label(&self) -> &'static str {
+        match self.purpose.as_str() {
+            "embedding" => "sent-embedding",
+            "llm" => "sent-llm",
+            "web_search" => "sent-web-search",
+            "otlp" => "sent-otlp",
+            "oidc" => "sent-oidc",
+            "oauth" => "sent-oauth",
+            "model" => "sent-model",
+            _ => "sent-other",
         }
     }
 }

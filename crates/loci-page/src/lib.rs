@@ -59,8 +59,8 @@ pub use authenticator::Authenticator;
 pub use explanation::{ExplanationQuery, MemoryExplanation};
 pub use installation::{
     BackupFile, ClientActivity, CommandOutput, HostStatus, ImportCounts, ImportReport,
-    ImportSample, ImportSource, ImportWork, Installation, RestoreReport, SearchModel, SettingValue,
-    Storage, StoragePart, StoredLanguage, Task, TokenDetails, Upload,
+    ImportSample, ImportSource, ImportWork, Installation, RestoreReport, SearchModel, SentRequests,
+    SettingValue, Storage, StoragePart, StoredLanguage, Task, TokenDetails, Upload,
 };
 pub use metrics::Metrics;
 pub use oauth::{ClientDocuments, OAuth};

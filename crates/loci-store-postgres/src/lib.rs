@@ -64,5 +64,6 @@ mod versions;
 mod writability;
 mod write;
 
+pub use migrations::VERSION as SCHEMA_VERSION;
 pub use options::{Observer, Options, without_password};
 pub use store::PostgresStore;

@@ -14,7 +14,7 @@ pub(crate) const MIGRATIONS: [&str; 9] = [
 ];
 
 /// The version that this build reads and writes.
-pub(crate) const VERSION: i64 = MIGRATIONS.len() as i64;
+pub const VERSION: i64 = MIGRATIONS.len() as i64;
 
 /// The key of the lock under which one process at a time changes the tables: "loci" in ASCII.
 pub(crate) const LOCK: i64 = 0x6c6f_6369;

@@ -52,5 +52,6 @@ pub use integrity::rebuild::rebuild;
 pub use integrity::salvage::salvage;
 pub use opening::open::Options;
 pub use opening::open_error::OpenError;
+pub use opening::schema::VERSION as SCHEMA_VERSION;
 pub use store::SqliteStore;
 pub use store_files::SqliteFiles;

@@ -34,6 +34,7 @@ mod panics;
 pub mod progress;
 mod query_prefetch;
 pub mod secret;
+mod sent_requests;
 pub mod settings;
 mod signal;
 pub mod store;
@@ -58,6 +59,7 @@ use crate::cli::{Cli, Command, Hook, command_line};
 pub use crate::commands::migrate::transfer;
 use crate::exit::{Exit, Failure};
 use crate::output::{LogWriter, Output, status_line};
+use crate::sent_requests::count_requests;
 use crate::settings::{Flags, OTLP_ENDPOINT, Settings, environment};
 
 /// The longest wait of the shutdown for the last traces, a part of its two seconds.
@@ -169,6 +171,7 @@ fn run(cli: &Cli) -> Result<(), Failure> {
     warn_of_original(&cli.command);
     let traces = traces(&cli.command, &settings)?;
     start_log(&settings, usual, traces.as_ref());
+    count_requests(&settings.data);
     let outcome = execute(&cli.command, &settings, output);
     if let Some(traces) = traces {
         traces.end(TRACES_END_TIMEOUT);

@@ -23,7 +23,7 @@ use loci_http::{DocumentUrl, Documents};
 use loci_page::{
     Authenticator, BackupFile, ClientActivity, ClientDocuments, CommandOutput, HostStatus,
     ImportReport, ImportSource, ImportWork, Installation, OAuth, Page, RestoreReport, SearchModel,
-    SettingValue, Storage, StoredLanguage, Task, TokenDetails, Upload, UtcTimestamp,
+    SentRequests, SettingValue, Storage, StoredLanguage, Task, TokenDetails, Upload, UtcTimestamp,
 };
 use loci_peers::Peer;
 use loci_server::{
@@ -36,6 +36,7 @@ use crate::corruption::BACKUPS;
 use crate::detected_hosts::{DetectedHost, HostConnection, detected_hosts};
 use crate::exit::Failure;
 use crate::own_program::OwnProgram;
+use crate::sent_requests::sent_requests;
 use crate::settings::{Origin, Row, Settings};
 use crate::time_format;
 use crate::wiring::{Parts, SystemClock};
@@ -284,6 +285,16 @@ impl Installation for LocalInstallation {
             .into_iter()
             .map(seen)
             .collect()
+    }
+
+    fn sent_requests(&self) -> Vec<SentRequests> {
+        sent_requests(&self.settings.data)
+    }
+
+    fn schema_version(&self) -> i64 {
+        self.settings
+            .store_for(&self.settings.data)
+            .schema_version()
     }
 
     fn place(&self) -> String {

@@ -221,6 +221,14 @@ impl StoreLocation {
         })
     }
 
+    /// Returns the version of the tables that this program reads and writes there.
+    pub fn schema_version(&self) -> i64 {
+        match self {
+            StoreLocation::Folder { .. } => loci_store_sqlite::SCHEMA_VERSION,
+            StoreLocation::Server(_) => loci_store_postgres::SCHEMA_VERSION,
+        }
+    }
+
     /// Returns whether a store is or was there; `true` where that is unknown, as for a server.
     pub fn holds_store(&self) -> bool {
         let StoreLocation::Folder { folder, .. } = self else {

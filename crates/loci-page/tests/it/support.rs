@@ -24,7 +24,7 @@ use loci_engine::{Engine, Remember, SearchMode};
 use loci_page::{
     Authenticator, BackupFile, ClientActivity, CommandOutput, HostStatus, ImportCounts,
     ImportReport, ImportSample, ImportSource, ImportWork, Installation, OAuth, Page, RestoreReport,
-    SearchModel, SettingValue, Storage, StoredLanguage, Task, TokenDetails, Upload,
+    SearchModel, SentRequests, SettingValue, Storage, StoredLanguage, Task, TokenDetails, Upload,
 };
 use loci_testkit::{FixedClock, HashingEmbedder, NaiveStore};
 use serde_json::Value;
@@ -345,6 +345,14 @@ impl Installation for Uploads {
 
     fn clients(&self) -> Vec<ClientActivity> {
         Vec::new()
+    }
+
+    fn sent_requests(&self) -> Vec<SentRequests> {
+        Vec::new()
+    }
+
+    fn schema_version(&self) -> i64 {
+        1
     }
 
     fn place(&self) -> String {

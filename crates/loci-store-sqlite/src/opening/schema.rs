@@ -86,7 +86,7 @@ const MIGRATIONS: [(&str, &str); 18] = [
 ];
 
 /// The version that this build reads and writes.
-pub(crate) const VERSION: i64 = MIGRATIONS.len() as i64;
+pub const VERSION: i64 = MIGRATIONS.len() as i64;
 
 /// Every migration, for refinery.
 pub(crate) fn migrations() -> Result<Vec<Migration>, refinery::Error> {

@@ -9,8 +9,8 @@ use utoipa::{IntoParams, ToSchema};
 use super::require_owner;
 use crate::form::Form;
 use crate::installation::{
-    BackupFile, CommandOutput, HostStatus, SearchModel, SettingValue, Storage, StoragePart, Task,
-    TokenDetails,
+    BackupFile, CommandOutput, HostStatus, SearchModel, SentRequests, SettingValue, Storage,
+    StoragePart, Task, TokenDetails,
 };
 use crate::request::RequestContext;
 use crate::size::shown_bytes;
@@ -108,6 +108,10 @@ pub(crate) struct AdminView {
     /// The memories that wait for it.
     pub(crate) waiting: u64,
     pub(crate) version: &'static str,
+    /// The version of the tables of the store.
+    pub(crate) schema: i64,
+    /// What this machine sent to others in the last 30 days.
+    pub(crate) sent: Vec<SentRequests>,
     /// The report of `loci doctor`, if it was requested.
     pub(crate) examined: Option<CommandOutput>,
     /// The memory systems whose stores and exports an import reads.
@@ -252,7 +256,7 @@ impl AdminView {
         Some(examination)
     }
 
-    /// Returns the settings by which texts may be sent to another machine.
+    /// Returns the settings by which something may be sent to another machine.
     pub(crate) fn outside(&self) -> Vec<&SettingValue> {
         let is_outside =
             |setting: &&SettingValue| OUTSIDE.contains(&setting.key) && setting.value.is_some();
@@ -260,12 +264,13 @@ impl AdminView {
     }
 }
 
-/// The settings that name services of other machines to which texts are sent.
-const OUTSIDE: [&str; 4] = [
+/// The settings that name services of other machines to which something is sent.
+const OUTSIDE: [&str; 5] = [
     "embedding.url",
     "llm.url",
     "web_search.url",
     "otlp_endpoint",
+    "oidc.issuer",
 ];
 
 /// Returns nothing of an installation, for a part.
@@ -285,6 +290,8 @@ fn empty(part: Part, context: &RequestContext<'_>) -> AdminView {
         model: None,
         waiting: 0,
         version: installation.version(),
+        schema: installation.schema_version(),
+        sent: Vec::new(),
         examined: None,
         import_systems: Vec::new(),
     }
@@ -311,6 +318,7 @@ pub(crate) fn view(context: &RequestContext<'_>, query: AdminQuery) -> Result<Ad
         last_used: last_used(context)?,
         settings: installation.settings(),
         waiting: context.engine().models().pending_embeddings()?,
+        sent: installation.sent_requests(),
         examined: query
             .examine
             .then(|| installation.run(&Task::Examine))
@@ -377,6 +385,7 @@ pub(crate) fn about(context: &RequestContext<'_>, query: AdminQuery) -> Result<A
     let installation = context.page.installation();
     Ok(AdminView {
         settings: installation.settings(),
+        sent: installation.sent_requests(),
         examined: query
             .examine
             .then(|| installation.run(&Task::Examine))

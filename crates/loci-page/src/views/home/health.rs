@@ -18,7 +18,7 @@ const IN_USE_SECONDS: i64 = 86_400;
 /// The state of the installation.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Health {
-    /// The state: `ok`, `warn` or `problem`.
+    /// The state: `ok`, `waiting`, `warn` or `problem`.
     pub(crate) state: &'static str,
     /// The part of the state that a person should know first: `fine`, `model`, `app`, `reading`,
     /// `no_backup`, or `old_backup`.
@@ -95,7 +95,7 @@ impl Health {
         } else if health.broken.is_some() {
             ("problem", "app")
         } else if waiting > 0 {
-            ("warn", "reading")
+            ("waiting", "reading")
         } else if !is_owner || health.memories == 0 {
             ("ok", "fine")
         } else {
