@@ -13,7 +13,7 @@ use crate::engine::Engine;
 use crate::settings::Settings;
 
 /// The digits of a key.
-const KEY_DIGITS: usize = 16;
+pub(crate) const KEY_DIGITS: usize = 16;
 
 /// A kind of items.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -484,7 +484,7 @@ found-of-program = { $count ->
 }
 found-of-program-cut = Es kann mehr geben: Von seinen letzten 5.000 Aufrufen werden die letzten 1.000 Erinnerungen angesehen, bei einer Frage die besten 100.
 review-order = Verdächtige Anweisungen
-review-order-how = Texte, die keine Anweisungen sind und einen Satz enthalten, der Agenten Befehle gibt. Eine kurze Liste von Mustern auf Englisch und Deutsch findet nur die üblichen.
+review-order-how = Texte, die keine Anweisungen sind und einen Satz enthalten, der Agenten Befehle gibt. Eine kurze Liste von Mustern auf Englisch und Deutsch findet nur die üblichen. Hooks und Sitzungsanfänge legen sie keinem Agenten vor, bis Sie sie hier verwerfen: dann dürfen sie es.
 review-open = { $count ->
     [one] einmal zu entscheiden
    *[other] { $count } zu entscheiden

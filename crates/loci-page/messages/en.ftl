@@ -489,7 +489,7 @@ found-of-program = { $count ->
 }
 found-of-program-cut = There may be more: of its last 5,000 calls, the last 1,000 memories are looked at, or for a question the best 100.
 review-order = Suspicious instructions
-review-order-how = Texts that are not directives, and contain a sentence that gives agents orders. A short list of patterns in English and German finds the usual ones alone.
+review-order-how = Texts that are not directives, and contain a sentence that gives agents orders. A short list of patterns in English and German finds the usual ones alone. Hooks and session starts do not put them before an agent until you dismiss them here: then they may.
 review-open = { $count ->
     [one] one to decide
    *[other] { $count } to decide

@@ -7,6 +7,8 @@ mod examples;
 mod import;
 mod model;
 mod numbers;
+mod review;
+mod trust;
 mod undo;
 
 use std::path::PathBuf;
@@ -25,6 +27,8 @@ pub use self::connect::{Connect, SERVER_NAME};
 pub use self::examples::{command_line, examples};
 pub use self::import::Import;
 pub use self::model::Model;
+pub use self::review::{Review, ReviewList};
+pub use self::trust::Trust;
 pub use self::undo::Undo;
 use crate::exit::Exit;
 use crate::settings::{self, Flags};
@@ -170,6 +174,9 @@ pub enum Command {
     /// program in any language can be the backend of the tool. The setting `memory_tool.helper` says
     /// in the words of which SDK. Stops at the end of stdin.
     MemoryTool,
+    /// Decide what waits for you: secrets, orders to agents, contradictions, outdated memories
+    #[command(subcommand)]
+    Review(Review),
     /// Have a reader take the directives of other authors
     ///
     /// A session starts with the directives of its reader, of administrators and of authors that
@@ -551,31 +558,6 @@ pub struct Audit {
     /// Go on with new calls as they come, until interrupted
     #[arg(long)]
     pub follow: bool,
-}
-
-#[derive(Args)]
-pub struct Trust {
-    /// The authors: subjects of tokens, or `anonymous` for callers without a token
-    #[arg(value_name = "NAME")]
-    pub authors: Vec<String>,
-    /// Trust them no longer
-    #[arg(long, requires = "authors")]
-    pub remove: bool,
-    /// List the memories that came in files, and that agents do not follow before you accept them
-    #[arg(long)]
-    pub waiting: bool,
-    /// Accept these memories: agents follow them from now on
-    #[arg(long, value_name = "ID")]
-    pub accept: Vec<String>,
-    /// Accept all memories that wait
-    #[arg(long)]
-    pub accept_all: bool,
-    /// Who reads
-    #[arg(long, value_name = "NAME", default_value = loci_core::LOCAL)]
-    pub reader: String,
-    /// The space of the reader
-    #[arg(long, value_name = "NAME", default_value = "main")]
-    pub space: String,
 }
 
 #[derive(Subcommand)]

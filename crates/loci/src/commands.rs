@@ -26,6 +26,7 @@ pub mod palace;
 pub mod reference;
 pub mod reindex;
 pub mod restore;
+pub mod review;
 pub mod search;
 pub mod serve;
 pub mod show;

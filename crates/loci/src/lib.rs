@@ -204,6 +204,7 @@ fn execute(command: &Command, settings: &Settings, output: Output) -> Result<(),
             commands::bootstrap::run(settings, project.as_deref(), output)
         }
         Command::MemoryTool => commands::memory_tool::run(settings),
+        Command::Review(command) => commands::review::run(settings, command, output),
         Command::Trust(arguments) => commands::trust::run(settings, arguments, output),
         Command::Palace(command) => commands::palace::run(settings, command, output),
         Command::Hook(command) => commands::hook::run(settings, command, output),

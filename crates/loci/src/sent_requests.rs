@@ -1,4 +1,4 @@
-//! How many requests this machine sent to others, by day, purpose and host: files in the data folder.
+//! The number of requests that this machine sent to others, by day, purpose and host: files in the data folder.
 //!
 //! The length of a file is the number of requests, because each one appends a byte: so processes need
 //! no lock to count together, and a crash loses nothing.

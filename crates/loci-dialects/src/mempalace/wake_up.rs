@@ -12,8 +12,8 @@ use loci_core::{
     Caller, CollectionFilter, LocationCount, Memory, RecordVerb, Result, SPEAKER, Tier,
 };
 use loci_engine::{
-    Browse, Engine, IDENTITY, Parts, SOURCE_FILE, START_CHARACTERS, Trust, notes_heading, quoted,
-    short_id, shown_name, start_line, writer_of,
+    Browse, Engine, HELD_BACK, HeldBack, IDENTITY, Parts, SOURCE_FILE, START_CHARACTERS, Trust,
+    notes_heading, quoted, short_id, shown_name, start_line, writer_of,
 };
 use loci_text::sentences::{CUT, opening};
 
@@ -56,6 +56,8 @@ struct Subject<'a> {
     total: u64,
     /// The memories that every session should start with.
     always: Vec<Memory>,
+    /// The number of memories that are held back.
+    held: usize,
     /// The dialect of the reader's tools.
     dialect: &'a Dialect,
 }
@@ -95,9 +97,12 @@ pub fn wake_up(
         places.retain(|place| place.collection == collection);
     }
     let trust = parts.settings().trust()?;
+    let held_back = parts.settings().held_back()?;
     let start = parts.context().session_start(from.clone())?;
+    let mut held = start.held_back;
     let mut lines = directives(parts.caller(), &start.directives[..start.fitting]);
-    let identity = identity_drawers(parts, &from)?;
+    let mut identity = identity_drawers(parts, &from)?;
+    held += held_back.remove_from(&mut identity);
     let (own, of_others): (Vec<Memory>, Vec<Memory>) = identity
         .into_iter()
         .partition(|memory| trust.stranger(memory).is_none());
@@ -111,8 +116,8 @@ pub fn wake_up(
             counted(memory, wing),
         )
     }));
-    lines.extend(latest_entries(parts, &trust, wing)?);
-    lines.extend(story(parts, wing, &places)?);
+    lines.extend(latest_entries(parts, &trust, wing, &held_back)?);
+    lines.extend(story(parts, wing, &places, (&held_back, &mut held))?);
     lines.extend(quotations(&trust, &start.of_others, &of_others, wing));
     let always = [start.directives, start.of_others].concat();
     // A memory that did not fit among the first lines is not shown further down either.
@@ -127,6 +132,7 @@ pub fn wake_up(
         wing,
         total,
         always,
+        held,
         dialect,
     };
     let (text, shown) = fitting(parts.engine(), tokens_max, lines, &subject);
@@ -249,6 +255,7 @@ fn last_line(subject: &Subject<'_>, lines: &[Line]) -> String {
         wing,
         total,
         always,
+        held,
         dialect,
     } = subject;
     let tools = &dialect.usual_tools;
@@ -265,9 +272,12 @@ fn last_line(subject: &Subject<'_>, lines: &[Line]) -> String {
     };
     let is_shown = |memory: &&Memory| lines.iter().any(|line| line.id == memory.id);
     let unshown: Vec<&Memory> = always.iter().filter(|memory| !is_shown(memory)).collect();
-    let mut text = String::new();
+    let mut text = match held {
+        0 => String::new(),
+        held => format!("Held back: {held}, {HELD_BACK}. "),
+    };
     if !unshown.is_empty() {
-        text = format!(
+        text += &format!(
             "Left out: {} of {} memories that every session should begin with; {} shows them. ",
             unshown.len(),
             always.len(),
@@ -408,7 +418,12 @@ fn by(reader: &Caller, memory: &Memory) -> Option<String> {
 }
 
 /// Returns the latest diary entries that the reader wrote, in any wing.
-fn latest_entries(parts: &Parts<'_>, trust: &Trust<'_>, of: Option<&str>) -> Result<Vec<Line>> {
+fn latest_entries(
+    parts: &Parts<'_>,
+    trust: &Trust<'_>,
+    of: Option<&str>,
+    held_back: &HeldBack<'_>,
+) -> Result<Vec<Line>> {
     let latest = Browse {
         tiers: vec![Tier::Unlisted],
         ..newest_of(&CollectionFilter::Any, Some(DIARY), &[], ENTRIES_MAX)
@@ -417,7 +432,7 @@ fn latest_entries(parts: &Parts<'_>, trust: &Trust<'_>, of: Option<&str>) -> Res
     for owner in trust.own_owners() {
         entries.extend(parts.listings().list_by_author(owner, &latest)?);
     }
-    entries.retain(|entry| entry.updated_by.is_none());
+    entries.retain(|entry| entry.updated_by.is_none() && !held_back.holds(entry));
     entries.sort_by_key(|entry| Reverse(entry.created_at));
     entries.truncate(ENTRIES_MAX);
     let lines = (0..).zip(&entries).map(|(place, memory)| {
@@ -445,7 +460,12 @@ fn latest_entries(parts: &Parts<'_>, trust: &Trust<'_>, of: Option<&str>) -> Res
 /// Returns the drawers of the wing, or of the largest wings in turn: of each first those filed by
 /// hand, then those read from files and conversations, both by descending worth. Messages stand
 /// under a separate heading, in chronological order.
-fn story(parts: &Parts<'_>, of: Option<&str>, places: &[LocationCount]) -> Result<Vec<Line>> {
+fn story(
+    parts: &Parts<'_>,
+    of: Option<&str>,
+    places: &[LocationCount],
+    (held_back, held): (&HeldBack<'_>, &mut usize),
+) -> Result<Vec<Line>> {
     let mut wings: BTreeMap<&Option<String>, u64> = BTreeMap::new();
     for place in places.iter().filter(|place| place.section != DIARY) {
         *wings.entry(&place.collection).or_default() += place.memories;
@@ -463,7 +483,8 @@ fn story(parts: &Parts<'_>, of: Option<&str>, places: &[LocationCount]) -> Resul
         let from = collection
             .clone()
             .map_or(CollectionFilter::Global, CollectionFilter::Only);
-        let memories = essential(parts, &from, places, collection.as_deref(), drawers_max)?;
+        let mut memories = essential(parts, &from, places, collection.as_deref(), drawers_max)?;
+        *held += held_back.remove_from(&mut memories);
         for (rank, memory) in (0..).zip(&memories) {
             let (day, text) = (date(memory.created_at), excerpt(memory));
             let kind = Some(memory.kind.as_str()).filter(|kind| *kind != KIND_OF_NONE);

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::PoisonError;
+use std::time::{Duration, Instant};
 
 use loci_core::limits::OPEN_ITEMS_MAX;
 use loci_core::{
@@ -43,6 +44,21 @@ impl Engine {
         let examine = |partition: &Partition| self.examine_in(partition);
         self.leases()
             .in_turn(&self.rounds.examining, Work::Examine(RULES), examine)
+    }
+
+    /// Examines what changed since the last step of the background, until nothing is left or this time
+    /// is over. Returns true if nothing is left.
+    ///
+    /// # Errors
+    /// As for [`examine`](Self::examine).
+    pub fn examine_for(&self, limit: Duration) -> Result<bool> {
+        let begun = Instant::now();
+        while self.examine()? > 0 {
+            if begun.elapsed() >= limit {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     fn examine_in(&self, partition: &Partition) -> Result<usize> {
@@ -286,7 +302,7 @@ fn has_files(memory: &Memory) -> bool {
         || citations.any(|citation| citation.kind == CitationKind::File)
 }
 
-fn is_directive(memory: &Memory) -> bool {
+pub(crate) fn is_directive(memory: &Memory) -> bool {
     DIRECTIVES.contains(&memory.kind.as_str()) || memory.delivery == Delivery::Bootstrap
 }
 
@@ -300,9 +316,13 @@ fn arrived(memory: &Memory) -> Option<OpenItem> {
 /// Returns the sentence of a text that gives agents orders without being a directive, at most
 /// 300 characters of it.
 pub fn order_in(memory: &Memory) -> Option<String> {
-    if is_directive(memory) {
-        return None;
-    }
+    (!is_directive(memory))
+        .then(|| instruction_in(memory))
+        .flatten()
+}
+
+/// Returns the sentence of a text that gives agents orders, cut after 300 characters.
+fn instruction_in(memory: &Memory) -> Option<String> {
     let order = find_instruction(&memory.content)?;
     Some(order.chars().take(ORDER_CHARACTERS).collect())
 }
@@ -310,6 +330,23 @@ pub fn order_in(memory: &Memory) -> Option<String> {
 fn order(memory: &Memory) -> Option<OpenItem> {
     let order = order_in(memory)?;
     Some(item(memory, ItemKind::Order, &[memory.id.as_str(), &order]))
+}
+
+/// Returns the key of the item of a text that gives agents orders, whether it is a directive or not.
+pub(crate) fn order_key(memory: &Memory) -> Option<String> {
+    let order = instruction_in(memory)?;
+    Some(item_key(
+        ItemKind::Order.name(),
+        &[memory.id.as_str(), &order],
+    ))
+}
+
+/// Returns the key of the item of a directive.
+pub(crate) fn directive_key(memory: &Memory) -> String {
+    item_key(
+        ItemKind::Directive.name(),
+        &[memory.id.as_str(), memory.writer()],
+    )
 }
 
 /// Returns the item of a directive, whoever wrote it: whether a reader takes it is found out when

@@ -20,8 +20,10 @@ pub struct SessionStart {
     pub directives: Vec<Memory>,
     /// The number of the first of these that fit into the text of the smallest host.
     pub fitting: usize,
-    /// Memories of other authors.
+    /// Memories of other authors, but for the ones that are held back.
     pub of_others: Vec<Memory>,
+    /// The number of memories of other authors that are [held back](crate::HeldBack).
+    pub held_back: usize,
 }
 
 /// Reports that the smallest host does not show all memories that every session starts with.
@@ -44,7 +46,7 @@ impl Context<'_> {
     pub fn session_start(&self, collections: CollectionFilter) -> Result<SessionStart> {
         let trust = self.settings.trust()?;
         let memories = self.bootstrap_memories(collections)?;
-        let (directives, of_others): (Vec<Memory>, Vec<Memory>) = memories
+        let (directives, mut of_others): (Vec<Memory>, Vec<Memory>) = memories
             .into_iter()
             .partition(|memory| trust.includes(memory));
         let mut room = SESSION_START_BYTES_MAX - SESSION_START_FRAME_BYTES;
@@ -58,6 +60,7 @@ impl Context<'_> {
         Ok(SessionStart {
             directives,
             fitting,
+            held_back: self.settings.held_back()?.remove_from(&mut of_others),
             of_others,
         })
     }
@@ -82,6 +85,7 @@ impl Context<'_> {
             directives,
             fitting,
             of_others: _,
+            held_back: _,
         } = start;
         let shows_this = directives[..fitting]
             .iter()

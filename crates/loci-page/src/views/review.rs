@@ -5,10 +5,9 @@
 //! that was dismissed does not come back.
 
 pub(super) mod change;
-mod dismissed;
 mod items;
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use loci_core::Result;
 use loci_engine::{Certainty, ItemKind};
@@ -216,7 +215,7 @@ fn kind_path(kind: Kind, offset: usize) -> String {
 #[utoipa::path(get, path = "/review", operation_id = "review", params(ReviewQuery), responses((status = OK, body = Review, description = "The content of the view")))]
 pub(crate) fn view(context: &RequestContext<'_>, query: ReviewQuery) -> Result<Review> {
     let is_complete = catch_up(context);
-    let dismissed = dismissed::read(context.call())?;
+    let dismissed = context.call().settings().dismissed()?;
     let open = items::open(context, &dismissed)?;
     let offset = match query.kind.as_slice() {
         [_] => query.offset,
@@ -276,7 +275,7 @@ pub(crate) fn list(context: &RequestContext<'_>, query: DecisionsQuery) -> Resul
     let limit = paging::limit(query.limit)?;
     let behind = paging::place_behind(LIST, &query.kind, query.cursor.as_deref())?;
     catch_up(context);
-    let dismissed = dismissed::read(context.call())?;
+    let dismissed = context.call().settings().dismissed()?;
     let open = items::open(context, &dismissed)?;
     let asked = open.iter().find(|open| open.kind == query.kind);
     let (items, last) = match asked {
@@ -297,7 +296,7 @@ pub(crate) fn list(context: &RequestContext<'_>, query: DecisionsQuery) -> Resul
 /// # Errors
 /// `unavailable` if the store cannot be read.
 pub(crate) fn count(context: &RequestContext<'_>) -> Result<usize> {
-    let dismissed = dismissed::read(context.call())?;
+    let dismissed = context.call().settings().dismissed()?;
     let open = items::open(context, &dismissed)?;
     Ok(open.iter().map(items::OpenKind::count).sum())
 }
@@ -305,18 +304,11 @@ pub(crate) fn count(context: &RequestContext<'_>) -> Result<usize> {
 /// Examines what changed since the last step of the background, for a moment; returns true if nothing
 /// is left. What cannot be examined waits for the next step.
 fn catch_up(context: &RequestContext<'_>) -> bool {
-    let begun = Instant::now();
-    loop {
-        match context.engine().examine() {
-            Ok(0) => return true,
-            Ok(_) if begun.elapsed() < EXAMINED_FOR => {}
-            Ok(_) => return false,
-            Err(error) => {
-                tracing::debug!(%error, "the view shows what was found before");
-                return false;
-            }
-        }
-    }
+    let examined = context.engine().examine_for(EXAMINED_FOR);
+    examined.unwrap_or_else(|error| {
+        tracing::debug!(%error, "the view shows what was found before");
+        false
+    })
 }
 
 impl Review {

@@ -8,7 +8,7 @@ use super::Cli;
 pub type Examples = (&'static str, [&'static str; 2]);
 
 /// The examples, in the order of the commands.
-pub const EXAMPLES: [Examples; 47] = [
+pub const EXAMPLES: [Examples; 50] = [
     (
         "serve",
         [
@@ -121,6 +121,24 @@ pub const EXAMPLES: [Examples; 47] = [
         [
             "loci memory-tool < commands.jsonl",
             "loci memory-tool --data ~/work",
+        ],
+    ),
+    (
+        "review list",
+        ["loci review list", "loci review list --kind contradiction"],
+    ),
+    (
+        "review accept",
+        [
+            "loci review accept 0c1d2e3f4a5b6c7d",
+            "loci review accept 0c1d2e3f4a5b6c7d --keep 019f3a2b",
+        ],
+    ),
+    (
+        "review dismiss",
+        [
+            "loci review dismiss 0c1d2e3f4a5b6c7d",
+            "loci review dismiss 0c1d2e3f4a5b6c7d --undo",
         ],
     ),
     ("trust", ["loci trust ann", "loci trust --waiting"]),

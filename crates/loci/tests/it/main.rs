@@ -32,6 +32,7 @@ mod read_only;
 mod reference;
 mod remains;
 mod reranking;
+mod review;
 mod scratch;
 mod secrets;
 mod servers;

@@ -5,7 +5,6 @@ use loci_engine::{Call, ConflictResolution, Effect};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::dismissed;
 use crate::change::{Change, Outcome, own_path};
 use crate::request::RequestContext;
 use crate::views::selected::TYPED;
@@ -174,11 +173,11 @@ pub(crate) struct DismissRequest {
 pub(crate) fn dismiss(context: &RequestContext<'_>, dismiss: DismissRequest) -> Result<Change> {
     let key = dismiss.item;
     context.logged(("dismiss", OPERATION, Effect::Write), None, |call| {
-        dismissed::put(call, &key, true)
+        call.settings().set_dismissed(&key, true)
     })?;
     Ok(Change::one(
         "done-dismissed",
         next_path(dismiss.next),
-        Box::new(move |call| dismissed::put(call, &key, false)),
+        Box::new(move |call| call.settings().set_dismissed(&key, false)),
     ))
 }
