@@ -35,6 +35,7 @@ mod memory_stores;
 mod memory_tool;
 mod mempalace;
 pub mod pickle;
+mod repetitions;
 mod server_memory;
 mod sql_dump;
 mod times;

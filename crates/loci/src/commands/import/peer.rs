@@ -1,6 +1,8 @@
 //! `loci import --from`: takes in the stores and exports of other memory systems.
 
 mod conversion;
+#[cfg(test)]
+mod tests;
 
 use std::collections::HashMap;
 use std::env;
@@ -8,8 +10,9 @@ use std::path::Path;
 
 use jiff::tz::TimeZone;
 use loci_archive::{RECORDS, Refusals, stay_forgotten};
+use loci_core::limits::IMPORT_BATCH_BYTES;
 use loci_core::{Archived, Memory, Record, Space, TunnelEnd};
-use loci_engine::{Call, ImportBatch, ImportReport};
+use loci_engine::{ImportBatch, ImportReport};
 use loci_peers::{Peer, PeerError, PeerRecord, PeerTunnel, Report, read};
 use serde_json::{Value, json};
 
@@ -29,8 +32,6 @@ use crate::wiring::Parts;
 
 /// The largest number of records in one transaction.
 const BATCH_RECORDS: usize = 1_000;
-/// The number of bytes of texts with which a batch is full, too.
-const BATCH_BYTES: usize = 16 << 20;
 /// The attribute with the id that a memory had in the system that it came from.
 const FOREIGN_ID: &str = "foreign_id";
 
@@ -185,7 +186,7 @@ struct Counts {
 
 /// The records that are read and not stored yet, and what became of the others.
 struct Intake<'a> {
-    call: &'a Call<'a>,
+    parts: &'a loci_engine::Parts<'a>,
     peer: Peer,
     arguments: &'a cli::Import,
     batch: &'a ImportBatch,
@@ -208,7 +209,7 @@ struct Intake<'a> {
 
 impl<'a> Intake<'a> {
     fn new(
-        call: &'a Call<'a>,
+        parts: &'a loci_engine::Parts<'a>,
         peer: Peer,
         arguments: &'a cli::Import,
         batch: &'a ImportBatch,
@@ -216,7 +217,7 @@ impl<'a> Intake<'a> {
         let mut report = ImportReport::default();
         report.is_dry_run = arguments.dry_run;
         Intake {
-            call,
+            parts,
             peer,
             arguments,
             batch,
@@ -243,7 +244,7 @@ impl<'a> Intake<'a> {
                     let place = (memory.location.collection.as_deref(), &*memory.kind);
                     let created_at = Some(memory.created_at);
                     self.samples
-                        .take(self.call, &memory.content, place, created_at);
+                        .take(self.parts, &memory.content, place, created_at);
                 }
                 if self.is_updated(&memory)? {
                     return self.store_if_full();
@@ -265,7 +266,9 @@ impl<'a> Intake<'a> {
     }
 
     fn store_if_full(&mut self) -> Result<(), Failure> {
-        if self.waiting.len() + self.updates.len() >= BATCH_RECORDS || self.bytes >= BATCH_BYTES {
+        if self.waiting.len() + self.updates.len() >= BATCH_RECORDS
+            || self.bytes >= IMPORT_BATCH_BYTES
+        {
             self.store()?;
         }
         Ok(())
@@ -286,7 +289,7 @@ impl<'a> Intake<'a> {
             };
             let label = (!tunnel.label.is_empty()).then_some(&*tunnel.label);
             let (source, target) = (end(tunnel.source), end(tunnel.target));
-            let imports = self.call.imports().in_batch(Some(self.batch));
+            let imports = self.parts.imports().in_batch(Some(self.batch));
             match imports.import_tunnel(source, target, label) {
                 Ok(_) => self.links += 1,
                 Err(error) if error.is_unavailable() => return Err(error.into()),
@@ -304,7 +307,7 @@ impl<'a> Intake<'a> {
     fn store(&mut self) -> Result<(), Failure> {
         let records = std::mem::take(&mut self.waiting);
         self.bytes = 0;
-        let imports = self.call.imports();
+        let imports = self.parts.imports();
         imports
             .again(self.arguments.again)
             .followed(self.arguments.follow)
@@ -328,7 +331,7 @@ impl<'a> Intake<'a> {
             .collect();
         imports.in_batch(Some(self.batch)).note_updates(&noted)?;
         for (known, text) in &updates {
-            self.call.memories().update(&known.id, text, None)?;
+            self.parts.memories().update(&known.id, text, None)?;
             self.updated += 1;
         }
         if let Some(progress) = &self.progress {
@@ -348,7 +351,7 @@ impl<'a> Intake<'a> {
         if self.updates.iter().any(|(known, _)| known.id == memory.id) {
             self.store()?;
         }
-        let known = match self.call.memories().show(&memory.id) {
+        let known = match self.parts.memories().show(&memory.id) {
             Ok(known) => known,
             Err(error) if error.is_unavailable() => return Err(error.into()),
             Err(_) => return Ok(false),
