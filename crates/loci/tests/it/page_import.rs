@@ -197,7 +197,8 @@ fn conversations_of_an_export_that_is_sent_twice_are_filed_once() {
             b"[{\"conversations_memory\": \"Ann likes celadon.\"}]",
         ),
     ]);
-    let mut found = Vec::new();
+    let before = texts(&scene);
+    let (mut found, mut batches) = (Vec::new(), Vec::new());
     for _ in 0..2 {
         let tried = tried(&scene, &[], "data.zip", &export);
         let ran = changed(
@@ -207,7 +208,16 @@ fn conversations_of_an_export_that_is_sent_twice_are_filed_once() {
         );
         assert_eq!(ran["system"], "claude-ai", "{ran}");
         found.push(texts(&scene));
+        batches.push(ran["batch"].clone());
     }
     assert!(found[0].contains(&"It is hot.".to_owned()), "{found:?}");
     assert_eq!(found[0], found[1]);
+    assert_eq!(batches[1], Value::Null, "the second one brought nothing");
+    let undone = changed(
+        &scene,
+        "/settings/import/undo",
+        json!({"batch": batches[0]}),
+    );
+    assert_eq!(undone["said"]["succeeded"], true, "{undone}");
+    assert_eq!(texts(&scene), before, "the conversations go, too");
 }

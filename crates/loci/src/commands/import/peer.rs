@@ -22,7 +22,7 @@ use super::{
     tell_stored, tell_unreviewed, way_back,
 };
 use crate::cli;
-use crate::commands::palace::{filed_text, mine_export};
+use crate::commands::palace::{filed_text, mine_export, verdict};
 use crate::escaped::OneLine;
 use crate::exit::{Exit, Failure};
 use crate::output::{Output, status_line};
@@ -99,7 +99,7 @@ pub(super) fn import(
     }
     let zone = zone_of(arguments)?;
     let parts = Parts::open(settings)?;
-    let (outcome, report, batch) = parts.logged_in_all(IMPORT, |call| {
+    let (outcome, report, (brought, batch)) = parts.logged_in_all(IMPORT, |call| {
         let batch = begin_batch(call, arguments, peer.name());
         let mut taking = Intake::new(call, peer, arguments, &batch);
         let outcome = read(peer, path, zone, &mut |record| {
@@ -107,10 +107,10 @@ pub(super) fn import(
         });
         // What was read before a fault stands.
         taking.finish()?;
-        let id = finish_batch(call, &batch, taking.brought())?;
         match outcome {
-            Ok(report) => Ok((taking.counts(&report), report, id)),
+            Ok(report) => Ok((taking.counts(&report), report, (taking.brought(), batch))),
             Err(error) => {
+                let id = finish_batch(call, &batch, taking.brought())?;
                 let told = taking.told(id.as_deref());
                 Err(Failure::new(exit_of(&error), format!("{error}; {told}")))
             }
@@ -125,14 +125,19 @@ pub(super) fn import(
         mut more,
         refused,
     } = outcome;
-    if matches!(peer, Peer::ClaudeAi | Peer::ChatGpt) {
+    let is_dry = arguments.dry_run;
+    let has_conversations = matches!(peer, Peer::ClaudeAi | Peer::ChatGpt);
+    let mined = has_conversations.then(|| {
         let file = loci_ingest::absolute(&file_of(arguments))?;
-        let is_dry = arguments.dry_run;
-        let filed = mine_export(settings, &parts, Path::new(&file), is_dry, arguments.again)?;
+        let options = (is_dry, arguments.again);
+        mine_export(settings, &parts, Path::new(&file), options, &batch)
+    });
+    let (filed, batch) = finished(&parts, mined, brought, &batch)?;
+    if let Some(filed) = &filed {
         value["conversations"] = filed.value(is_dry);
-        more += &format!("of its conversations:\n{}", filed_text(&filed, is_dry));
+        more += &format!("of its conversations:\n{}", filed_text(filed, is_dry));
     }
-    if arguments.dry_run {
+    if is_dry {
         tell_dry_run(value, &format!("{text}\n{}", more.trim_end()), output)?;
     } else {
         tell_stored(&value["stored"]);
@@ -146,10 +151,35 @@ pub(super) fn import(
             format!("{text}, waiting for the model {pending}\n{more}{back}"),
         )?;
     }
+    filed.as_ref().map_or(Ok(()), verdict)?;
     match refused {
         0 => Ok(()),
         _ => Err(super::refusal(refused, "is stored")),
     }
+}
+
+/// Notes that a batch is whole, with the conversations that were mined for it. Returns the report about these,
+/// and the id of the batch, unless it brought nothing.
+fn finished(
+    parts: &Parts,
+    mined: Option<Result<loci_ingest::Report, Failure>>,
+    brought: u64,
+    batch: &ImportBatch,
+) -> Result<(Option<loci_ingest::Report>, Option<String>), Failure> {
+    let filed = mined.as_ref().and_then(|mined| mined.as_ref().ok());
+    let added = filed.map_or(0, |filed| filed.drawers.added);
+    let id = finish_batch(&parts.system(), batch, brought + added)?;
+    let filed = mined.transpose().map_err(|failure| match &id {
+        Some(id) => {
+            let message = format!(
+                "{}; `loci undo {id}` takes back what was stored before that",
+                failure.message
+            );
+            Failure { message, ..failure }
+        }
+        None => failure,
+    })?;
+    Ok((filed, id))
 }
 
 /// Returns the zone of times that name no zone.
