@@ -585,7 +585,7 @@ impl<'a> Reader<'a> {
 
 /// Returns true if all of a file was read and it has not changed since.
 fn is_unchanged(known: &SourceFile, place: &TranscriptPath) -> io::Result<bool> {
-    Ok(!known.is_pending && place.stamp(project::stamp(&place.path)?) == known.stamp)
+    Ok(!known.is_pending && place.stamp(conversation::stamp(&place.path)?) == known.stamp)
 }
 
 /// Returns the mark of what was read of a file.
