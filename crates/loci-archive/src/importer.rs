@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use loci_core::limits::IMPORT_BATCH_BYTES;
 use loci_core::{
     Archived, Error, ErrorCode, Expect, Memory, MemoryId, NoteFile, NoteFolder, Record, Space,
 };
@@ -16,8 +17,6 @@ use super::{Entry, NOTE_FILE_BYTES_MAX, Note, NoteBytes, Notice, Part, REFUSALS_
 
 /// The largest number of records that are stored together.
 const BATCH_RECORDS: usize = 1_000;
-/// The number of bytes read with which a batch is full, too.
-const BATCH_BYTES: usize = 16 << 20;
 
 /// An import in progress: its waiting records and its counts.
 pub struct Importer<'a> {
@@ -163,7 +162,7 @@ impl<'a> Importer<'a> {
         }: Part,
     ) -> Result<(), Error> {
         let waiting = self.records.len() + self.files.len();
-        if waiting >= BATCH_RECORDS || (waiting > 0 && self.bytes + bytes > BATCH_BYTES) {
+        if waiting >= BATCH_RECORDS || (waiting > 0 && self.bytes + bytes > IMPORT_BATCH_BYTES) {
             self.store()?;
         }
         match entry {

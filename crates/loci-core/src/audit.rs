@@ -49,6 +49,9 @@ pub struct AuditEntry {
     pub records: Vec<AuditRecord>,
     /// The number of further records.
     pub further_records: u64,
+    /// The number of these that the call stored. Only the [counts](crate::DailyCount) of the day keep it:
+    /// 0 in an entry that was read.
+    pub further_stored: u64,
 }
 
 /// A record that a call accessed.

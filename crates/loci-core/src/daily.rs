@@ -131,7 +131,8 @@ impl DailyCount {
             tokens_start: tokens_if(at_start),
             tokens_prompt: tokens_if(of_hook && !at_start),
             tokens_reply: tokens_if(!of_hook),
-            stored: entry.records.iter().filter(stored).count() as u64,
+            stored: (entry.records.iter().filter(stored).count() as u64)
+                .saturating_add(entry.further_stored),
             time_buckets,
         }
     }

@@ -135,6 +135,9 @@ pub const MESSAGES_MAX: usize = 1_000;
 pub const IMPORT_BATCHES_MAX: usize = 100;
 /// Memories of one import into one transaction.
 pub const IMPORT_MEMORIES_MAX: usize = 10_000;
+/// Bytes of what is read with which one transaction of an import is full. The words of the texts, which the
+/// store indexes, take about ten times as much memory until they are stored.
+pub const IMPORT_BATCH_BYTES: usize = 8 << 20;
 /// Attributes of one memory that comes from an archive.
 pub const ATTRIBUTES_MAX: usize = 128;
 /// Links of one memory that comes from an archive; a note or the enrichment makes fewer.

@@ -471,6 +471,7 @@ impl<'a> Call<'a> {
             failure: None,
             records: Vec::new(),
             further_records: 0,
+            further_stored: 0,
         };
         Call {
             parts: Parts::new(engine, caller),
@@ -513,7 +514,7 @@ impl<'a> Call<'a> {
             return;
         };
         let engine = self.parts.engine;
-        (entry.records, entry.further_records) = self.parts.trail.take();
+        (entry.records, (entry.further_records, entry.further_stored)) = self.parts.trail.take();
         entry.duration_microseconds =
             u64::try_from(self.info.started.elapsed().as_micros()).unwrap_or(u64::MAX);
         if failure.is_none() {

@@ -16,6 +16,8 @@ pub(crate) struct Trail(Mutex<TrailRecords>);
 struct TrailRecords {
     records: Vec<AuditRecord>,
     further: u64,
+    /// The number of these that were stored.
+    further_stored: u64,
     redactions: Redactions,
 }
 
@@ -44,6 +46,7 @@ impl Trail {
             });
         } else {
             noted.further += 1;
+            noted.further_stored += u64::from(verb == RecordVerb::Stored);
         }
     }
 
@@ -53,10 +56,13 @@ impl Trail {
         noted.records.len() as u64 + noted.further
     }
 
-    /// Takes the collected records: the first ones, and the number of the others.
-    pub(crate) fn take(&self) -> (Vec<AuditRecord>, u64) {
+    /// Takes the collected records: the first ones, the number of the others, and how many of these were
+    /// stored.
+    pub(crate) fn take(&self) -> (Vec<AuditRecord>, (u64, u64)) {
         let mut noted = self.noted();
-        (mem::take(&mut noted.records), mem::take(&mut noted.further))
+        let further = mem::take(&mut noted.further);
+        let further_stored = mem::take(&mut noted.further_stored);
+        (mem::take(&mut noted.records), (further, further_stored))
     }
 
     /// Adds secrets that were removed from a text before it is stored.
@@ -94,8 +100,8 @@ mod tests {
             record("a", RecordVerb::Deleted, false),
             record("b", RecordVerb::Stored, true),
         ];
-        assert_eq!(trail.take(), (expected, 0));
-        assert_eq!(trail.take(), (Vec::new(), 0));
+        assert_eq!(trail.take(), (expected, (0, 0)));
+        assert_eq!(trail.take(), (Vec::new(), (0, 0)));
     }
 
     #[test]
@@ -108,7 +114,7 @@ mod tests {
         trail.note(RecordVerb::Changed, "7", None);
         trail.note(RecordVerb::Stored, "new", None);
         let (records, further) = trail.take();
-        assert_eq!((records.len(), further), (AUDIT_RECORDS_MAX, 2));
+        assert_eq!((records.len(), further), (AUDIT_RECORDS_MAX, (2, 0)));
         assert_eq!(records[7].verb, RecordVerb::Changed);
         let last: Vec<&str> = records[AUDIT_RECORDS_MAX - 2..]
             .iter()
@@ -123,7 +129,11 @@ mod tests {
         for number in 0..AUDIT_RECORDS_MAX + 7 {
             trail.note(RecordVerb::Read, &number.to_string(), None);
         }
+        trail.note(RecordVerb::Stored, "new", None);
+        // It is stored, too, but named.
+        trail.note(RecordVerb::Stored, "0", None);
         let (records, further) = trail.take();
-        assert_eq!((records.len(), further), (AUDIT_RECORDS_MAX, 7));
+        assert_eq!((records.len(), further), (AUDIT_RECORDS_MAX, (8, 1)));
+        assert_eq!(trail.take(), (Vec::new(), (0, 0)));
     }
 }

@@ -10,6 +10,8 @@ use loci_mine::project::{Project, is_absolute};
 /// Bytes of a part: a few lines.
 const PART_BYTES: u64 = 512;
 const PARTS_MAX: usize = 10_000;
+/// The beginning of a database of SQLite.
+const DATABASE: &[u8] = b"SQLite format 3\0";
 
 pub(crate) fn run(data: &[u8]) {
     let root = folder();
@@ -32,8 +34,11 @@ pub(crate) fn run(data: &[u8]) {
         let project = Project::of(Path::new(&folder));
         assert!(!project.name.is_empty() && project.place.starts_with('/'));
     }
-    let whole =
-        conversation::read(&path, None, u64::MAX).expect("a file that is there can be read");
+    let whole = match conversation::read(&path, None, u64::MAX) {
+        // One that only begins as a database does is damaged.
+        Err(_) if data.starts_with(DATABASE) => return,
+        whole => whole.expect("a file that is there can be read"),
+    };
     let Some(whole) = whole else { return };
     let said = |transcript: &conversation::Transcript| -> Vec<Utterance> {
         transcript

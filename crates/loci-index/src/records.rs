@@ -555,6 +555,7 @@ impl StoredRecord for (u64, AuditEntry) {
             reply_tokens: columns.number_or_null()?,
             records: Vec::new(),
             further_records: 0,
+            further_stored: 0,
         };
         Ok((number, entry))
     }

@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use loci_core::{Error, ErrorCode, FileStamp, MemoryId, Redactions, SourceFile, Visibility};
 use loci_dialects::mempalace;
-use loci_engine::{Parts, ReadSource, SourceCounts, SourcePart};
+use loci_engine::{ImportBatch, Parts, ReadSource, SourceCounts, SourcePart};
 use loci_mine::conversation::{self, Format, LeftOut, Mark, Transcript, TranscriptReading};
 use loci_mine::project;
 
@@ -62,6 +62,8 @@ pub struct Mining<'a> {
     pub is_verbatim: bool,
     /// The plans that count.
     pub trust: &'a Trust,
+    /// The import that the drawers are part of.
+    pub batch: Option<&'a ImportBatch>,
 }
 
 /// Options for reading transcripts of one wing.
@@ -139,8 +141,8 @@ pub fn mine(
         is_shared,
         rereads,
         files_again,
-        is_verbatim,
         trust,
+        ..
     } = *mining;
     let found = find_transcripts(root).map_err(|error| unreadable(root, &error))?;
     let folder = found.folder.as_path();
@@ -167,11 +169,11 @@ pub fn mine(
             rereads,
             files_again,
             until: None,
-            is_verbatim,
+            is_verbatim: mining.is_verbatim,
         };
         let reader = readers
             .entry(wing.clone())
-            .or_insert_with(|| Reader::new(parts, &wing));
+            .or_insert_with(|| Reader::new(parts, &wing, mining.batch));
         match reader.file(&transcripts, place, &|bytes| progress.reach(done + bytes)) {
             Ok(None) => report.pass_over(Path::new(&place.name), NO_TRANSCRIPT),
             Ok(Some(told)) => {
@@ -209,7 +211,7 @@ pub fn file(
     transcripts: &Transcripts<'_>,
     path: &str,
 ) -> loci_core::Result<Option<TranscriptReport>> {
-    Reader::new(parts, transcripts.wing).file(transcripts, &TranscriptPath::of(path), &|_| ())
+    Reader::new(parts, transcripts.wing, None).file(transcripts, &TranscriptPath::of(path), &|_| ())
 }
 
 /// Files a transcript for a hook, as [`file()`] does, and records a checkpoint for callers that ask
@@ -290,6 +292,7 @@ fn leave(parts: &Parts<'_>, source: SourceFile) -> loci_core::Result<()> {
 struct Reader<'a> {
     parts: &'a Parts<'a>,
     collection: Option<String>,
+    batch: Option<&'a ImportBatch>,
     /// The transcripts that were deleted, loaded on first use.
     gone: Option<Vec<SourceFile>>,
 }
@@ -306,10 +309,11 @@ struct TranscriptStep {
 }
 
 impl<'a> Reader<'a> {
-    fn new(parts: &'a Parts<'a>, wing: &str) -> Self {
+    fn new(parts: &'a Parts<'a>, wing: &str, batch: Option<&'a ImportBatch>) -> Self {
         Reader {
             parts,
             collection: mempalace::collection(wing),
+            batch,
             gone: None,
         }
     }
@@ -322,11 +326,8 @@ impl<'a> Reader<'a> {
         reached: &dyn Fn(u64),
     ) -> loci_core::Result<Option<TranscriptReport>> {
         let path = place.name.as_str();
-        let known = || {
-            self.parts
-                .sources()
-                .source_file(self.collection.as_deref(), path)
-        };
+        let (parts, collection) = (self.parts, self.collection.clone());
+        let known = || parts.sources().source_file(collection.as_deref(), path);
         let (mut before, mut told, mut attempts) = (known()?, TranscriptReport::default(), 0);
         let mut rereads = transcripts.rereads;
         loop {
@@ -353,10 +354,7 @@ impl<'a> Reader<'a> {
                 Err(error) if error.code == ErrorCode::Conflict && attempts < ATTEMPTS_MAX => {
                     attempts += 1;
                     self.gone = None;
-                    before = self
-                        .parts
-                        .sources()
-                        .source_file(self.collection.as_deref(), path)?;
+                    before = known()?;
                 }
                 Err(error) => return Err(error),
             }
@@ -500,7 +498,7 @@ impl<'a> Reader<'a> {
                 parts,
                 has_more,
             };
-            let sources = self.parts.sources().again(files_again);
+            let sources = self.parts.sources().again(files_again).in_batch(self.batch);
             if is_dry {
                 sources.preview_source(&id_of, &read)
             } else {
@@ -587,7 +585,7 @@ impl<'a> Reader<'a> {
 
 /// Returns true if all of a file was read and it has not changed since.
 fn is_unchanged(known: &SourceFile, place: &TranscriptPath) -> io::Result<bool> {
-    Ok(!known.is_pending && place.stamp(project::stamp(&place.path)?) == known.stamp)
+    Ok(!known.is_pending && place.stamp(conversation::stamp(&place.path)?) == known.stamp)
 }
 
 /// Returns the mark of what was read of a file.

@@ -112,6 +112,10 @@ impl UnpackedArchive {
         limits: &mut Limits,
     ) -> io::Result<()> {
         limits.take_entries(archive.len())?;
+        limits.check_said(&mut archive, &mut |name| {
+            let name = inside.map_or_else(|| name.to_owned(), |inside| format!("{inside}/{name}"));
+            wants(&name)
+        })?;
         for index in 0..archive.len() {
             let mut entry = archive.by_index(index).map_err(damaged)?;
             if entry.is_dir() {
@@ -229,13 +233,41 @@ impl Limits {
     }
 
     fn take_bytes(&mut self, bytes: u64) -> io::Result<()> {
-        self.bytes = self.bytes.checked_sub(bytes).ok_or_else(|| {
-            io::Error::new(
-                io::ErrorKind::FileTooLarge,
-                format!("its files have more than {} bytes", self.bytes_max),
-            )
-        })?;
+        let left = self.bytes.checked_sub(bytes);
+        self.bytes = left.ok_or_else(|| self.exceeded())?;
         Ok(())
+    }
+
+    /// Checks the sizes that an archive says its files have, before the first one is written. One that says
+    /// less than it has is found out while it is unpacked.
+    fn check_said(
+        &self,
+        archive: &mut ZipArchive<BufReader<File>>,
+        wants: &mut dyn FnMut(&str) -> bool,
+    ) -> io::Result<()> {
+        let mut said = 0_u64;
+        for index in 0..archive.len() {
+            let entry = archive.by_index_raw(index).map_err(damaged)?;
+            if entry.is_dir() || entry.is_symlink() {
+                continue;
+            }
+            let name = name_of(&entry)?;
+            if !is_of_macos(&name) && !is_named_zip(&name) && wants(&name) {
+                said = said.saturating_add(entry.size());
+            }
+        }
+        if said > self.bytes {
+            return Err(self.exceeded());
+        }
+        Ok(())
+    }
+
+    fn exceeded(&self) -> io::Error {
+        let message = format!(
+            "its files have more than {} bytes in all; unpack it yourself, and read them one by one",
+            self.bytes_max
+        );
+        io::Error::new(io::ErrorKind::FileTooLarge, message)
     }
 }
 
@@ -454,10 +486,26 @@ mod tests {
                 .len(),
             2
         );
+        let mut lying = fs::read(&path).unwrap();
+        let heads: Vec<usize> = (0..lying.len() - 4)
+            .filter(|at| &lying[*at..*at + 4] == b"PK\x01\x02")
+            .collect();
+        for head in heads {
+            // The size that the directory says.
+            lying[head + 24..head + 28].copy_from_slice(&1_u32.to_le_bytes());
+        }
+        let lying_path = folder.path().join("lying.zip");
+        fs::write(&lying_path, lying).unwrap();
         for bytes_max in [0, 999, 1_000, 1_999] {
-            let error =
-                UnpackedArchive::within(&path, |_| true, Inner::PassedOver, bytes_max).unwrap_err();
-            assert_eq!(error.kind(), io::ErrorKind::FileTooLarge, "{bytes_max}");
+            let kind = |path: &Path| {
+                UnpackedArchive::within(path, |_| true, Inner::PassedOver, bytes_max)
+                    .unwrap_err()
+                    .kind()
+            };
+            assert_eq!(kind(&path), io::ErrorKind::FileTooLarge, "{bytes_max}");
+            // No more than it says is unpacked.
+            let said = [io::ErrorKind::FileTooLarge, io::ErrorKind::InvalidData];
+            assert!(said.contains(&kind(&lying_path)), "{bytes_max}");
         }
         let unwanted =
             UnpackedArchive::within(&path, |name| name == "a", Inner::PassedOver, 1_000).unwrap();

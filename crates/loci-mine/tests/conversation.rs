@@ -13,7 +13,7 @@ use loci_mine::conversation::{self, Conversation, Format, Mark, TranscriptReadin
 use proptest::prelude::*;
 
 /// The samples, each beside a file with the expected result.
-const SAMPLES: [&str; 24] = [
+const SAMPLES: [&str; 26] = [
     "chatgpt-broken.json",
     "chatgpt.json",
     "claude-ai-broken.json",
@@ -29,6 +29,8 @@ const SAMPLES: [&str; 24] = [
     "gemini-resumed.jsonl",
     "gemini-session.json",
     "gemini-session.jsonl",
+    "kimi-cli.jsonl",
+    "kimi-code.jsonl",
     "kimi.jsonl",
     "pi.jsonl",
     "plain-markdown.md",
@@ -39,13 +41,15 @@ const SAMPLES: [&str; 24] = [
     "vscode.json",
     "vscode.jsonl",
 ];
-const GROWING: [&str; 8] = [
+const GROWING: [&str; 10] = [
     "claude-code-broken.jsonl",
     "claude-code.jsonl",
     "codex-broken.jsonl",
     "codex-older.jsonl",
     "codex.jsonl",
     "cursor.jsonl",
+    "kimi-cli.jsonl",
+    "kimi-code.jsonl",
     "kimi.jsonl",
     "pi.jsonl",
 ];

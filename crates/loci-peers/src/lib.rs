@@ -35,6 +35,7 @@ mod memory_stores;
 mod memory_tool;
 mod mempalace;
 pub mod pickle;
+mod repetitions;
 mod server_memory;
 mod sql_dump;
 mod times;
@@ -45,6 +46,7 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use loci_databases::DatabaseError;
 
 pub use self::write::{Form, Writer, Written};
 
@@ -136,7 +138,7 @@ impl Peer {
     /// Returns the peer that a file or folder belongs to, told by its content; `None` if it belongs
     /// to another program.
     pub fn of(path: &Path) -> Option<Self> {
-        database::copied_once(|| Self::ALL.into_iter().find(|peer| peer.wrote(path)))
+        loci_databases::copied_once(|| Self::ALL.into_iter().find(|peer| peer.wrote(path)))
     }
 
     fn wrote(self, path: &Path) -> bool {
@@ -453,13 +455,8 @@ pub enum PeerError {
         source: std::io::Error,
     },
     /// A database cannot be read.
-    #[error("{file} is a database that cannot be read: {source}")]
-    Database {
-        /// The path of the database.
-        file: String,
-        /// The error of SQLite.
-        source: rusqlite::Error,
-    },
+    #[error(transparent)]
+    Database(#[from] DatabaseError),
     /// The receiver of the records stopped.
     #[error("{0}")]
     Stopped(String),

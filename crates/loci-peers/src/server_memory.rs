@@ -6,12 +6,12 @@
 //! That an entity exists, and of which type, is a fact as well, so that one without an observation
 //! comes in, and loci's own tools of this server show each as it was.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
 use crate::json_file::{self, Line, text, texts};
+use crate::repetitions::Repetitions;
 use crate::{Outlet, PeerFact, PeerMemory, PeerRecord, Result};
 
 /// The names of the file, today's and the older one.
@@ -32,6 +32,9 @@ const TYPES: [&str; 2] = ["entityType", "entity_type"];
 /// The predicate of the fact that an entity exists, as loci's own tools of this server note it.
 const ENTITY_TYPE: &str = "entity_type";
 
+/// The most broken lines that are named; all of them are counted.
+const BROKEN_NAMED_MAX: u64 = 20;
+
 /// Returns true if the reference server wrote the file.
 pub fn wrote(path: &Path) -> bool {
     let file = file(path);
@@ -41,16 +44,19 @@ pub fn wrote(path: &Path) -> bool {
 
 pub fn read(path: &Path, outlet: &mut Outlet<'_>) -> Result<()> {
     let file = file(path);
-    let mut said = BTreeMap::new();
-    let (mut facts, mut related) = (Vec::new(), BTreeSet::new());
+    let (mut said, mut related) = (Repetitions::default(), Repetitions::default());
+    let mut broken = 0;
     json_file::lines(&file, |line| {
         let object = match line {
             Line::Object(object) => object,
             Line::Broken(number) => {
                 outlet.report.leave_out("lines that are no JSON object");
-                let file = file.display();
-                let notice = format!("line {number} of {file} is no JSON object");
-                outlet.report.notice(notice);
+                broken += 1;
+                if broken <= BROKEN_NAMED_MAX {
+                    let file = file.display();
+                    let notice = format!("line {number} of {file} is no JSON object");
+                    outlet.report.notice(notice);
+                }
                 return Ok(());
             }
         };
@@ -58,16 +64,16 @@ pub fn read(path: &Path, outlet: &mut Outlet<'_>) -> Result<()> {
             Some("entity") => {
                 put_observations(&object, &mut said, outlet)?;
                 if let Some(fact) = entity_fact(&object)
-                    && related.insert(ends(&fact))
+                    && related.count(ends(&fact)) == 0
                 {
-                    facts.push(fact);
+                    outlet.put(PeerRecord::Fact(fact))?;
                 }
             }
             Some("relation") => match fact(&object) {
                 None => outlet.report.leave_out("relations without an end"),
                 Some(fact) => {
-                    if related.insert(ends(&fact)) {
-                        facts.push(fact);
+                    if related.count(ends(&fact)) == 0 {
+                        outlet.put(PeerRecord::Fact(fact))?;
                     } else {
                         outlet.report.leave_out("relations that were said before");
                     }
@@ -79,15 +85,12 @@ pub fn read(path: &Path, outlet: &mut Outlet<'_>) -> Result<()> {
             }
         }
         Ok(())
-    })?;
-    facts
-        .into_iter()
-        .try_for_each(|fact| outlet.put(PeerRecord::Fact(fact)))
+    })
 }
 
 /// Returns the subject, predicate and object of a fact.
-fn ends(fact: &PeerFact) -> [String; 3] {
-    [&fact.subject, &fact.predicate, &fact.object].map(Clone::clone)
+fn ends(fact: &PeerFact) -> [&str; 3] {
+    [&fact.subject, &fact.predicate, &fact.object]
 }
 
 /// Returns the fact that an entity exists; `None` without a name or a type.
@@ -122,7 +125,7 @@ fn fact(relation: &Map<String, Value>) -> Option<PeerFact> {
 /// ids that count up.
 fn put_observations(
     entity: &Map<String, Value>,
-    said: &mut BTreeMap<(String, String), u64>,
+    said: &mut Repetitions,
     outlet: &mut Outlet<'_>,
 ) -> Result<()> {
     let Some(name) = text(entity, &NAMES) else {
@@ -137,10 +140,8 @@ fn put_observations(
             .leave_out("entities without an observation and a type");
     }
     for observation in observations {
-        let key = (name.to_owned(), observation.clone());
-        let count = said.entry(key).or_default();
+        let count = said.count([name, &observation]);
         let mut memory = PeerMemory::new(format!("{name}\n{count}\n{observation}"), observation);
-        *count += 1;
         memory.title = Some(name.to_owned());
         memory.kind = kind.map(str::to_owned);
         memory.note("entity", name);

@@ -301,6 +301,7 @@ fn audit_entry(at: Timestamp) -> AuditEntry {
         failure: None,
         records: Vec::new(),
         further_records: 0,
+        further_stored: 0,
     }
 }
 

@@ -493,7 +493,11 @@ impl AuditStore for NaiveStore {
             if !entry.user.as_ref().is_some_and(is_wiped) {
                 state.last_audit_number += 1;
                 let number = state.last_audit_number;
-                state.audit.insert(number, entry.clone());
+                let kept = AuditEntry {
+                    further_stored: 0,
+                    ..entry.clone()
+                };
+                state.audit.insert(number, kept);
                 state.count(entry);
             }
         }

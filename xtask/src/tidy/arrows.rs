@@ -63,6 +63,7 @@ pub static RULES: Rules = Rules {
     levels: &[
         ("xtask", 0),
         ("loci-core", 0),
+        ("loci-databases", 0),
         ("loci-json", 0),
         ("loci-text", 1),
         ("loci-admission", 1),
@@ -94,7 +95,15 @@ pub static RULES: Rules = Rules {
     only_in: &[
         ("rmcp", &["loci-server"]),
         ("axum", &["loci-page", "loci-server"]),
-        ("rusqlite", &["loci-store-sqlite", "loci-peers"]),
+        (
+            "rusqlite",
+            &[
+                "loci-store-sqlite",
+                "loci-databases",
+                "loci-mine",
+                "loci-peers",
+            ],
+        ),
         ("refinery", &["loci-store-sqlite"]),
         ("tokio-postgres*", &["loci-store-postgres", "loci-bench"]),
         ("deadpool-postgres", &["loci-store-postgres"]),

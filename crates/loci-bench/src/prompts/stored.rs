@@ -50,6 +50,7 @@ pub fn stored(
         is_shared: false,
         is_verbatim: false,
         trust: &trust,
+        batch: None,
     };
     let report = mine(
         &parts.engine.system(&loci_ingest::caller()),

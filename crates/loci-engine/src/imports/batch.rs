@@ -3,15 +3,15 @@
 //! The notes are settings of the importer. Each part is stored in the transaction that stores the records
 //! which it names, so that neither is ever there without the other.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use loci_core::limits::IMPORT_BATCHES_MAX;
 use loci_core::{
-    Batch, Change, Expect, Memory, MemoryId, Record, Result, SourceFile, Space, Timestamp, Tunnel,
-    TunnelEnd,
+    Batch, Change, Expect, Memory, MemoryId, Record, Result, SOURCE_FILE, SourceFile, Space,
+    Timestamp, Tunnel, TunnelEnd,
 };
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
@@ -35,6 +35,21 @@ pub struct ImportBatch {
     salt: String,
     /// The number of parts in each space.
     parts: Mutex<BTreeMap<Space, u64>>,
+    /// The notes about source files that are stored: one for each file, however many transactions file it.
+    files: Mutex<BTreeSet<String>>,
+}
+
+/// The change that notes what a transaction files from source files.
+pub(crate) struct FileNotes {
+    change: Change,
+    files: BTreeSet<String>,
+}
+
+impl FileNotes {
+    /// Returns the change, and the notes about files to [count](Imports::count_noted) when it is stored.
+    pub(crate) fn into_parts(self) -> (Change, BTreeSet<String>) {
+        (self.change, self.files)
+    }
 }
 
 /// An import that can be taken back.
@@ -116,6 +131,10 @@ impl ImportBatch {
         self.parts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn files(&self) -> MutexGuard<'_, BTreeSet<String>> {
+        self.files.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Notes that the part of this space is stored.
     pub(super) fn advance(&self, space: &Space) {
         *self.parts().entry(space.clone()).or_default() += 1;
@@ -181,6 +200,7 @@ impl Imports<'_> {
             },
             salt,
             parts: Mutex::default(),
+            files: Mutex::default(),
         }
     }
 
@@ -295,13 +315,13 @@ impl Imports<'_> {
     }
 
     /// Returns the change that notes what the changes of a transaction file from source files, if the
-    /// imports are in a batch: new memories, removed ones and states of files. `again` has the ids of
-    /// memories that were forgotten.
+    /// imports are in a batch: new memories, removed ones, and the files, also those whose states stay as
+    /// they were. `again` has the ids of memories that were forgotten.
     pub(crate) fn noted_of_files(
         &self,
         changes: &[Change],
         again: &[MemoryId],
-    ) -> Result<Option<Change>> {
+    ) -> Result<Option<FileNotes>> {
         let Some(batch) = self.batch else {
             return Ok(None);
         };
@@ -315,24 +335,24 @@ impl Imports<'_> {
                 Some(batch.note_of(&Record::Memory(memory.clone()), was_forgotten))
             }
             Change::Delete { .. } => Some(line_of(&["x", "former_part"])),
-            Change::PutSourceFile { file, .. } => {
-                let collection = named(file.collection.as_deref());
-                Some(line_of(&["r", &file.machine, &collection, &file.path]))
-            }
             _ => None,
         };
-        let notes: Vec<String> = changes.iter().filter_map(note).collect();
+        let mut notes: Vec<String> = changes.iter().filter_map(note).collect();
+        let mut files: BTreeSet<String> = changes.iter().filter_map(note_of_file).collect();
+        files.retain(|file| !batch.files().contains(file));
+        notes.extend(files.iter().cloned());
         if notes.is_empty() {
             return Ok(None);
         }
-        let space = &self.caller.space;
-        self.part_of(batch, space, &notes.join("\n")).map(Some)
+        let change = self.part_of(batch, &self.caller.space, &notes.join("\n"))?;
+        Ok(Some(FileNotes { change, files }))
     }
 
     /// Counts the part that [`noted_of_files`](Self::noted_of_files) made, which is stored now.
-    pub(crate) fn count_noted(&self) {
+    pub(crate) fn count_noted(&self, files: BTreeSet<String>) {
         if let Some(batch) = self.batch {
             batch.advance(&self.caller.space);
+            batch.files().extend(files);
         }
     }
 
@@ -442,6 +462,27 @@ impl Imports<'_> {
             draft.put(BATCHES, lines.join("\n"))
         })
     }
+}
+
+/// Returns the note about the file that a change files something from, or notes the state of: it is read
+/// again when that was taken back.
+fn note_of_file(change: &Change) -> Option<String> {
+    let (machine, collection, path) = match change {
+        Change::Put {
+            memory,
+            expect: Expect::Absent,
+            ..
+        } => (
+            memory.source_machine(),
+            memory.location.collection.as_deref(),
+            memory.attributes.get(SOURCE_FILE)?,
+        ),
+        Change::PutSourceFile { file, .. } => {
+            (&*file.machine, file.collection.as_deref(), &file.path)
+        }
+        _ => return None,
+    };
+    Some(line_of(&["r", machine, &named(collection), path]))
 }
 
 /// Reports whether a setting is a note about an import, which belongs to its store.

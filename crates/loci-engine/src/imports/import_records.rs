@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use loci_core::{
     Archived, Batch, CacheEntry, Change, EnrichmentStatus, Error, ErrorCode, Expect, Fact,
-    FactQuery, Filter, KeyedHash, Memory, MemoryId, NoteFile, Principal, Reader, Record, Result,
-    SOURCE_FILE, SourceFile, Space, Timestamp, Tunnel, limits,
+    FactQuery, Filter, KeyedHash, Memory, MemoryId, NoteFile, Principal, Reader, Record,
+    RecordVerb, Result, SOURCE_FILE, SourceFile, Space, Timestamp, Tunnel, limits,
 };
 use loci_text::indexed;
 
@@ -283,6 +283,9 @@ impl Imports<'_> {
             Ok(()) => {
                 self.batch.inspect(|batch| batch.advance(space));
                 brought.stored += part.len() as u64;
+                for (_, archived) in part {
+                    self.note_stored(archived);
+                }
                 let is_pending =
                     |memory: &Memory| memory.enrichment == Some(EnrichmentStatus::Pending);
                 if part
@@ -301,6 +304,19 @@ impl Imports<'_> {
                 self.import_batch(left, (from, again), brought)?;
                 self.import_batch(right, (from, again), brought)
             }
+        }
+    }
+
+    /// Adds a record that was stored to the trail of the call.
+    fn note_stored(&self, archived: &Archived) {
+        let verb = RecordVerb::Stored;
+        match &archived.record {
+            Record::Memory(memory) => self.caller.note(verb, memory),
+            Record::Fact(fact) => self.caller.note_record(verb, &fact.id, Some(false)),
+            Record::Tunnel(tunnel) => self.caller.note_record(verb, &tunnel.id, None),
+            Record::Decision(decision) => self.caller.note_record(verb, &decision.key, None),
+            // The audit log names no others.
+            _ => {}
         }
     }
 

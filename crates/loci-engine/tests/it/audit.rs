@@ -45,6 +45,7 @@ fn call(engine: &Engine, user: &str, tool: impl std::fmt::Display) -> AuditEntry
         failure: None,
         records: Vec::new(),
         further_records: 0,
+        further_stored: 0,
     }
 }
 

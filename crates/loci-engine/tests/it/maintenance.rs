@@ -78,6 +78,7 @@ fn every_kind_is_swept_when_its_time_is_over() {
         failure: None,
         records: Vec::new(),
         further_records: 0,
+        further_stored: 0,
     });
     engine
         .system(&ann)

@@ -2,8 +2,10 @@
 
 use std::sync::atomic::AtomicUsize;
 
-use loci_core::{Archived, Decision, Fact, FactStore, Name, Period, Record, Store, TunnelEnd};
-use loci_engine::{ImportBatch, ImportReport, UndoReport};
+use loci_core::{
+    Archived, DailyQuery, Decision, Fact, FactStore, Name, Period, Record, Store, TunnelEnd,
+};
+use loci_engine::{Call, CallInfo, Effect, ImportBatch, ImportReport, UndoReport};
 
 use super::faulty_store::FaultyStore;
 use super::importing_records::archive;
@@ -362,4 +364,30 @@ fn nobody_else_takes_an_import_back() {
         let refused = engine.system(&caller).imports().undo(batch.id(), false);
         assert_eq!(refused.unwrap_err().code, ErrorCode::Forbidden);
     }
+}
+
+#[test]
+fn all_that_an_import_stored_is_counted_for_its_day() {
+    let Bench { engine, .. } = bench();
+    let mut records: Vec<Archived> = (0..250)
+        .map(|number| memory(&format!("m{number}"), &format!("Text {number}.")))
+        .collect();
+    records.extend([fact("f", "Tea"), decision("d", "Green.")]);
+    let stored = || {
+        let info = CallInfo::new("loci", "import", "memory:write", Effect::Write, &[]);
+        let import = |call: &Call<'_>| {
+            let mut brought = ImportReport::default();
+            call.imports().import_records(&records, &mut brought)
+        };
+        engine.call(Caller::local(), info, import).unwrap();
+        let query = DailyQuery {
+            from: i64::MIN,
+            until: i64::MAX,
+            ..DailyQuery::default()
+        };
+        let counts = engine.audit().daily(&query).unwrap();
+        counts.iter().map(|count| count.stored).sum::<u64>()
+    };
+    assert_eq!(stored(), records.len() as u64);
+    assert_eq!(stored(), records.len() as u64, "nothing is stored twice");
 }

@@ -707,6 +707,7 @@ fn audit_entry(user: &str, at: Timestamp) -> AuditEntry {
         failure: None,
         records: Vec::new(),
         further_records: 0,
+        further_stored: 0,
     }
 }
 

@@ -10,7 +10,18 @@ use loci_mine::unpacked::{UnpackedArchive, is_zip};
 use crate::reason;
 
 /// The endings, in lower case, of the files of an archive that may be transcripts.
-const TRANSCRIPT_ENDINGS: [&str; 6] = ["json", "jsonl", "log", "markdown", "md", "txt"];
+const TRANSCRIPT_ENDINGS: [&str; 10] = [
+    "db",
+    "db-wal",
+    "json",
+    "jsonl",
+    "log",
+    "markdown",
+    "md",
+    "txt",
+    "vscdb",
+    "vscdb-wal",
+];
 /// The word in reports for a file that is no transcript.
 pub(super) const NO_TRANSCRIPT: &str = "no_transcript";
 

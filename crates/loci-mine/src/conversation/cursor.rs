@@ -1,14 +1,21 @@
 //! Cursor: `~/.cursor/projects/<project>/agent-transcripts/<session>/<session>.jsonl`, a message a
 //! line with its role, and neither an id nor a time. The folder is named after the path of the project,
 //! with hyphens in the place of other signs.
+//!
+//! The chats of the editor are in `User/globalStorage/state.vscdb` in the folder of its settings: in the
+//! table [`TABLE`] a value `composerData:CHAT` with the order of the messages, and `bubbleId:CHAT:MESSAGE` for
+//! each message, with its time. Older chats have their messages in the first value.
 
 use std::ffi::OsStr;
 use std::path::Path;
 
-use serde_json::Value;
+use loci_core::Timestamp;
+use loci_databases::{Database, Result};
+use serde_json::{Value, json};
 
 use super::marks::{CURSOR, element};
-use super::value::{Tally, kinds, text_of};
+use super::stored_conversations::StoredConversations;
+use super::value::{Tally, kinds, moment, text_of, title};
 use super::{Conversation, ConversationReader};
 use crate::project::folder_named;
 
@@ -16,6 +23,14 @@ use crate::project::folder_named;
 const SESSIONS: &str = "agent-transcripts";
 /// The folder within that of a session with what its helpers and the agent said to each other.
 const HELPERS: &str = "subagents";
+/// The table of the chats, that with what is known of each, and the beginning of the keys of chats.
+pub(super) const TABLE: &str = "cursorDiskKV";
+const HEADERS: &str = "composerHeaders";
+const CHATS: &str = "composerData:";
+/// The kind of a message of a person, of the model, and of one in which a summary takes the place of others.
+const OF_PERSON: i64 = 1;
+const OF_MODEL: i64 = 2;
+const SUMMARY: i64 = 22;
 /// The element in which the words of the person stand.
 const QUERY: &str = "user_query";
 
@@ -73,12 +88,7 @@ impl Cursor {
                 self.tally.leave(kinds::HELPER);
                 continue;
             }
-            let said = match speaker {
-                "user" => element(text, QUERY)
-                    .map_or_else(|| CURSOR.spoken(text, false), |said| Some(said.trim())),
-                _ => Some(text),
-            };
-            match said {
+            match spoken(speaker, text) {
                 Some(said) => self.conversation.say(speaker, None, said),
                 None => self.tally.leave(kinds::PROGRAM),
             }
@@ -96,4 +106,144 @@ impl ConversationReader for Cursor {
     fn finish(self: Box<Self>) -> (Vec<Conversation>, Tally) {
         (vec![self.conversation], self.tally)
     }
+}
+
+/// Returns the words of a speaker in a text; none if only the program speaks there.
+fn spoken<'a>(speaker: &str, text: &'a str) -> Option<&'a str> {
+    match speaker {
+        "user" => element(text, QUERY)
+            .map_or_else(|| CURSOR.spoken(text, false), |said| Some(said.trim())),
+        _ => Some(text),
+    }
+}
+
+/// Reads the chats of a database.
+///
+/// # Errors
+/// If it cannot be read.
+pub(super) fn read_database(database: &Database, found: &mut StoredConversations) -> Result<()> {
+    let mut chats = Vec::new();
+    let sql = format!("SELECT key FROM {TABLE} WHERE key GLOB '{CHATS}*' ORDER BY key");
+    database.rows(&sql, &[], |cells| -> Result<()> {
+        chats.extend(cells.text("key"));
+        Ok(())
+    })?;
+    let has_headers = database.has(&[HEADERS])?;
+    for key in chats {
+        let Some(chat) = value(database, &key, found)? else {
+            continue;
+        };
+        let id = key[CHATS.len()..].to_owned();
+        let head = if has_headers {
+            header(database, &id, found)?
+        } else {
+            Value::Null
+        };
+        let folder =
+            [&chat, &head].map(|value| title(&value["workspaceIdentifier"]["uri"]["fsPath"]));
+        let mut conversation = Conversation {
+            title: title(&chat["name"]).or_else(|| title(&head["name"])),
+            folder: folder.into_iter().flatten().next(),
+            id,
+            ..Conversation::default()
+        };
+        let is_helper = [&chat, &head]
+            .iter()
+            .any(|value| value["subagentInfo"].is_object() || value["isSubagent"] == true);
+        let listed = chat["fullConversationHeadersOnly"].as_array();
+        let listed = listed.filter(|listed| !listed.is_empty());
+        let inline = chat["conversation"].as_array();
+        for message in listed.or(inline).into_iter().flatten() {
+            let bubble = match (listed, message["bubbleId"].as_str()) {
+                (Some(_), Some(bubble)) => {
+                    let key = format!("bubbleId:{}:{bubble}", conversation.id);
+                    value(database, &key, found)?
+                }
+                (Some(_), None) => None,
+                (None, _) => Some(message.clone()),
+            };
+            let taken = bubble.and_then(|bubble| {
+                let at = moment(&bubble["createdAt"]).or_else(|| moment(&message["createdAt"]));
+                let said = if is_helper {
+                    None
+                } else {
+                    Some(&mut conversation)
+                };
+                take_bubble(&bubble, at, said, &mut found.tally)
+            });
+            found.tally.check(taken);
+        }
+        found.add(conversation);
+    }
+    Ok(())
+}
+
+/// Takes a message; none if it is broken. That of a helper has no conversation.
+fn take_bubble(
+    bubble: &Value,
+    at: Option<Timestamp>,
+    conversation: Option<&mut Conversation>,
+    tally: &mut Tally,
+) -> Option<()> {
+    let speaker = match bubble["type"].as_i64()? {
+        OF_PERSON => "user",
+        OF_MODEL => "assistant",
+        _ => return None,
+    };
+    if bubble["toolFormerData"].is_object() {
+        tally.leave(kinds::TOOL_CALL);
+    }
+    let thinking = &bubble["thinking"];
+    if title(thinking)
+        .or_else(|| title(&thinking["text"]))
+        .is_some()
+    {
+        tally.leave(kinds::REASONING);
+    }
+    // One that only calls a tool has none.
+    let text = bubble["text"].as_str().unwrap_or_default();
+    if bubble["capabilityType"] == SUMMARY {
+        tally.leave(kinds::SUMMARY);
+    } else if !text.trim().is_empty() {
+        match (conversation, spoken(speaker, text)) {
+            (None, _) => tally.leave(kinds::HELPER),
+            (Some(conversation), Some(said)) => conversation.say(speaker, at, said),
+            (Some(_), None) => tally.leave(kinds::PROGRAM),
+        }
+    }
+    Some(())
+}
+
+/// Returns the value of a key; none if it is not there, or broken, which is counted.
+fn value(database: &Database, key: &str, found: &mut StoredConversations) -> Result<Option<Value>> {
+    let mut cell = None;
+    let sql = format!("SELECT value FROM {TABLE} WHERE key = ?1");
+    database.rows(&sql, &[&key], |cells| -> Result<()> {
+        cell = cells.text("value");
+        Ok(())
+    })?;
+    // A deleted one is empty.
+    let Some(cell) = cell.filter(|cell| !cell.trim().is_empty()) else {
+        return Ok(None);
+    };
+    let value = found.value(Some(&cell));
+    found.tally.check(value.is_some().then_some(()));
+    Ok(value)
+}
+
+/// Returns what the list of chats says of one; nothing if it does not name it.
+fn header(database: &Database, id: &str, found: &mut StoredConversations) -> Result<Value> {
+    let mut head = Value::Null;
+    let sql = format!("SELECT * FROM {HEADERS} WHERE composerId = ?1");
+    database.rows(&sql, &[&id], |cells| -> Result<()> {
+        head = found
+            .value(cells.text("value").as_deref())
+            .filter(Value::is_object)
+            .unwrap_or_else(|| json!({}));
+        if cells.number("isSubagent") == Some(1) {
+            head["isSubagent"] = json!(true);
+        }
+        Ok(())
+    })?;
+    Ok(head)
 }

@@ -10,11 +10,13 @@ use serde_json::Value;
 use super::claude_code::{self, ClaudeCode};
 use super::codex::{self, Codex};
 use super::codex_fork::Fork;
-use super::copilot_cli::{self, CopilotCli};
+use super::copilot_cli;
 use super::cursor::{self, Cursor};
 use super::gemini_cli::{self, GeminiCli};
-use super::kimi::{self, Kimi};
-use super::pi::{self, Pi};
+use super::kimi;
+use super::kimi_wire::{self, KimiCode};
+use super::pi;
+use super::session::Session;
 use super::vscode::{self, VsCode};
 use super::{
     BYTE_ORDER_MARK, Conversation, ConversationReader, Format, GROWING_BYTES_MAX, Mark, Source,
@@ -250,15 +252,20 @@ fn form_of(line: &Value, path: &Path) -> Option<(Format, Box<dyn ConversationRea
     } else if codex::tells(line) {
         Some((Format::Codex, Box::new(Codex::default())))
     } else if copilot_cli::tells(line) {
-        Some((Format::CopilotCli, Box::new(CopilotCli::default())))
+        Some((Format::CopilotCli, Box::new(Session::of(copilot_cli::take))))
     } else if gemini_cli::tells(line) {
         Some((Format::GeminiCli, Box::new(GeminiCli::default())))
     } else if cursor::tells(line) {
         Some((Format::Cursor, Box::new(Cursor::new(path))))
     } else if pi::tells(line) {
-        Some((Format::Pi, Box::new(Pi::default())))
+        Some((Format::Pi, Box::new(Session::of(pi::take))))
     } else if kimi::tells(line) {
-        Some((Format::Kimi, Box::new(Kimi::default())))
+        Some((Format::Kimi, Box::new(Session::of(kimi::take))))
+    } else if kimi_wire::tells(line) {
+        Some((Format::Kimi, Box::new(KimiCode::new(path))))
+    } else if kimi_wire::tells_of_cli(line, path) {
+        let take = kimi_wire::take_of_cli;
+        Some((Format::Kimi, Box::new(Session::of(take))))
     } else if vscode::tells_line(line) {
         Some((Format::VsCode, Box::new(VsCode::default())))
     } else {

@@ -9,16 +9,20 @@ mod codex;
 mod codex_fork;
 mod copilot_cli;
 mod cursor;
+mod database;
 mod document;
 mod gemini_cli;
 mod kimi;
+mod kimi_wire;
 mod lines;
 mod marks;
 mod opencode;
 mod pi;
 mod plain;
+mod session;
 mod slack;
 mod slack_text;
+mod stored_conversations;
 mod value;
 mod vscode;
 
@@ -58,17 +62,17 @@ pub enum Format {
     Codex,
     /// GitHub Copilot CLI: a line of JSON for each event.
     CopilotCli,
-    /// opencode: the head of a session with files beside it, or the export of one.
+    /// opencode: the head of a session with files beside it, the export of one, or a database of all.
     OpenCode,
     /// Gemini CLI: lines of JSON, or one JSON document of a session.
     GeminiCli,
-    /// Cursor: a line of JSON for each message.
+    /// Cursor: a line of JSON for each message, or a database of all chats.
     Cursor,
     /// Cline, Kilo Code and Roo Code: an array of what the panel showed.
     Cline,
     /// The chat of VS Code: one JSON document of a session, or lines of its changes.
     VsCode,
-    /// Kimi: a line of JSON for each message.
+    /// Kimi: a line of JSON for each message, or for each event.
     Kimi,
     /// pi: a line of JSON for each entry.
     Pi,
@@ -239,6 +243,9 @@ pub fn read(
     let Some(mut source) = Source::open(path)? else {
         return Ok(None);
     };
+    if let Some(reading) = database::read(&source)? {
+        return Ok(Some(reading));
+    }
     if let Some(reading) = lines::read(&mut source, mark, bytes_max)? {
         return Ok(Some(reading));
     }
@@ -246,17 +253,11 @@ pub fn read(
         Some(whole) => Some(whole),
         None => plain::read(&mut source)?,
     };
-    let Some(Whole {
-        format,
-        conversations,
-        repairs,
-        tally,
-    }) = whole
-    else {
+    let Some(whole) = whole else {
         return Ok(None);
     };
     let bytes = source.bytes;
-    let mark = if format.grows() {
+    let mark = if whole.format.grows() {
         source.mark(bytes)?
     } else {
         Mark {
@@ -264,25 +265,20 @@ pub fn read(
             hash: source.hash(0..bytes)?,
         }
     };
-    let transcript = Transcript {
-        format,
-        conversations,
-        stamp: source.stamp,
-        mark,
-        has_more: false,
-        broken: tally.broken,
-        repairs,
-        attachments: tally.attachments,
-        left_out: tally.left_out,
-    };
-    Ok(Some(TranscriptReading {
-        transcript,
-        is_from_start: true,
-    }))
+    Ok(Some(whole.reading(source.stamp, mark)))
+}
+
+/// Returns the size and time by which a transcript is known: of a database with those of its log, because
+/// what its program writes shows first there.
+///
+/// # Errors
+/// If the system does not tell.
+pub fn stamp(path: &Path) -> io::Result<FileStamp> {
+    Ok(database::stamp(path, crate::project::stamp(path)?))
 }
 
 /// The first folder that a transcript of a line for each event names, which is where its work
-/// started: the same, however much the file has grown. Of a session of Gemini CLI, Cline or VS Code,
+/// started: the same, however much the file has grown. Of a session of Gemini CLI, Cline, Kimi or VS Code,
 /// the folder that the program notes beside it; of Cursor, the one that the folder is named after. None if the first MiB names none, or it is no such file. Reads no
 /// further than to that folder.
 ///
@@ -297,6 +293,7 @@ pub fn folder(path: &Path) -> io::Result<Option<String>> {
         .or_else(|| gemini_cli::project_folder(path))
         .or_else(|| cursor::project_folder(path))
         .or_else(|| vscode::project_folder(path))
+        .or_else(|| kimi_wire::project_folder(path))
         .or_else(|| cline::project_folder(path)))
 }
 
@@ -414,6 +411,27 @@ struct Whole {
     conversations: Vec<Conversation>,
     repairs: u64,
     tally: Tally,
+}
+
+impl Whole {
+    /// Returns the reading of a file of that size and time, up to the mark.
+    fn reading(self, stamp: FileStamp, mark: Mark) -> TranscriptReading {
+        let transcript = Transcript {
+            format: self.format,
+            conversations: self.conversations,
+            stamp,
+            mark,
+            has_more: false,
+            broken: self.tally.broken,
+            repairs: self.repairs,
+            attachments: self.tally.attachments,
+            left_out: self.tally.left_out,
+        };
+        TranscriptReading {
+            transcript,
+            is_from_start: true,
+        }
+    }
 }
 
 /// Takes the JSON values of a file, which are its lines or the elements of its array, one after

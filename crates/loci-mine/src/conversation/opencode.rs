@@ -1,12 +1,16 @@
 //! opencode, in `~/.local/share/opencode/storage/`: `session/<project>/<session>.json` is the head of
 //! a session, whose messages stand in `message/<session>/` and their parts in `part/<message>/`, a
-//! file each, with names in their order. `opencode export` writes all of a session into one document.
+//! file each, with names in their order. `opencode export` writes all of a session into one document. Since
+//! 2026 all sessions are in `~/.local/share/opencode/opencode.db`, with the same values in the tables
+//! `session`, `message` and `part`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use loci_databases::{Database, Result};
 use serde_json::{Value, json};
 
+use super::stored_conversations::StoredConversations;
 use super::value::{Tally, kinds, moment, title};
 use super::{Conversation, ConversationReader, VALUE_BYTES_MAX, WHOLE_BYTES_MAX};
 use crate::plain_file::{self, Links};
@@ -128,6 +132,82 @@ impl OpenCode {
         }
         values
     }
+}
+
+/// Reads the sessions of a database.
+///
+/// # Errors
+/// If it cannot be read.
+pub(super) fn read_database(database: &Database, found: &mut StoredConversations) -> Result<()> {
+    let mut sessions = Vec::new();
+    database.rows(
+        "SELECT * FROM session ORDER BY id",
+        &[],
+        |cells| -> Result<()> {
+            let id = cells.filled("id");
+            found.tally.check(id.is_some().then_some(()));
+            let is_helper = cells.filled("parent_id").is_some();
+            sessions.extend(id.map(|id| {
+                let conversation = Conversation {
+                    id,
+                    title: cells.filled("title"),
+                    folder: cells.filled("directory"),
+                    ..Conversation::default()
+                };
+                (conversation, is_helper)
+            }));
+            Ok(())
+        },
+    )?;
+    for (mut conversation, is_helper) in sessions {
+        let mut messages = Vec::new();
+        let sql = "SELECT id, time_created, data FROM message WHERE session_id = ?1 ORDER BY id";
+        database.rows(sql, &[&conversation.id], |cells| -> Result<()> {
+            messages.push((
+                cells.text("id").unwrap_or_default(),
+                cells.number("time_created"),
+                cells.text("data"),
+            ));
+            Ok(())
+        })?;
+        for (id, created, data) in messages {
+            if is_helper {
+                found.tally.leave(kinds::HELPER);
+                continue;
+            }
+            let message = match found.value(data.as_deref()) {
+                Some(info) => Some(json!({"info": info, "parts": parts(database, &id, found)?})),
+                None => None,
+            };
+            let taken = message.and_then(|mut message| {
+                let time = &mut message["info"]["time"]["created"];
+                if time.is_null() {
+                    *time = json!(created);
+                }
+                said(&message, &mut conversation, &mut found.tally)
+            });
+            found.tally.check(taken);
+        }
+        found.add(conversation);
+    }
+    Ok(())
+}
+
+/// Returns the parts of a message.
+fn parts(
+    database: &Database,
+    message: &str,
+    found: &mut StoredConversations,
+) -> Result<Vec<Value>> {
+    let mut parts = Vec::new();
+    let sql = "SELECT data FROM part WHERE message_id = ?1 ORDER BY id";
+    database.rows(sql, &[&message], |cells| -> Result<()> {
+        let part = found.value(cells.text("data").as_deref());
+        found.tally.check(part.is_some().then_some(()));
+        parts.extend(part);
+        Ok(())
+    })?;
+    Ok(parts)
 }
 
 /// Adds a message; none if it is broken.

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 mod agents;
 mod broken;
+mod databases;
 mod exports;
 
 fn read_at(path: &Path) -> Option<TranscriptReading> {

@@ -38,6 +38,7 @@ fn call(page: &TestPage, days_ago: i64, number: u64) -> AuditEntry {
         }),
         records: records.collect(),
         further_records: 0,
+        further_stored: 0,
     }
 }
 

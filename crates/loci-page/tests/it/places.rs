@@ -107,6 +107,7 @@ fn entry(page: &TestPage, tool: &str, session: &str, query: Option<&str>) -> Aud
         failure: None,
         records: Vec::new(),
         further_records: 0,
+        further_stored: 0,
     }
 }
 

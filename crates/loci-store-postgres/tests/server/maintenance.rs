@@ -325,6 +325,7 @@ fn an_upgrade_counts_the_calls_of_the_log() {
             }),
             records: (0..number % 3).map(record).collect(),
             further_records: 0,
+            further_stored: 0,
         }
     };
     let calls: Vec<AuditEntry> = (0..60).map(call).collect();

@@ -393,6 +393,7 @@ fn records_of_use(store: &SqliteStore) {
             failure: (number.is_multiple_of(6)).then_some(failure),
             records: Vec::new(),
             further_records: 0,
+            further_stored: 0,
         };
         store.append_audit(&[entry]).unwrap();
     }

@@ -364,6 +364,7 @@ pub(super) fn audit_entry(user: &str, tool: &str) -> AuditEntry {
         failure: None,
         records: Vec::new(),
         further_records: 0,
+        further_stored: 0,
     }
 }
 

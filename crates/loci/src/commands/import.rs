@@ -376,11 +376,11 @@ fn begin_batch(call: &Call<'_>, arguments: &cli::Import, from: &str) -> ImportBa
 
 /// Notes that an import is whole; returns the id of its batch, unless it brought nothing.
 fn finish_batch(
-    call: &Call<'_>,
+    parts: &loci_engine::Parts<'_>,
     batch: &ImportBatch,
     records: u64,
 ) -> Result<Option<String>, Failure> {
-    call.imports().finish_batch(batch, records)?;
+    parts.imports().finish_batch(batch, records)?;
     Ok(batch.has_brought().then(|| batch.id().to_owned()))
 }
 

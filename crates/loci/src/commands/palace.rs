@@ -161,6 +161,7 @@ fn mine(settings: &Settings, arguments: &Mine, output: Output) -> Result<(), Fai
             files_again: arguments.again,
             is_verbatim,
             trust: &trust,
+            batch: None,
         };
         let report = export::mine_conversations(&parts, &mining)?;
         (parts, report)

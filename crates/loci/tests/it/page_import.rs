@@ -3,8 +3,8 @@
 use std::io::{Cursor, Write};
 
 use serde_json::{Value, json};
-use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
+use zip::{ZipArchive, ZipWriter};
 
 use crate::acknowledged::{Scene, body};
 
@@ -18,6 +18,20 @@ fn archive(files: &[(&str, &[u8])]) -> Vec<u8> {
         archive.write_all(text).unwrap();
     }
     archive.finish().unwrap().into_inner()
+}
+
+/// Returns an archive of a few megabytes whose files have more than 4 GiB of zeros.
+fn swollen() -> Vec<u8> {
+    let zeros = vec![0; 64 << 20];
+    let one = archive(&[("0.jsonl", &zeros)]);
+    let mut one = ZipArchive::new(Cursor::new(one)).unwrap();
+    let mut all = ZipWriter::new(Cursor::new(Vec::new()));
+    for number in 0..65 {
+        let file = one.by_index_raw(0).unwrap();
+        all.raw_copy_file_rename(file, format!("{number}.jsonl"))
+            .unwrap();
+    }
+    all.finish().unwrap().into_inner()
 }
 
 /// The fields before a file.
@@ -128,19 +142,28 @@ fn the_page_imports_what_the_command_imports_and_takes_it_back() {
 #[test]
 fn a_hostile_file_ends_in_words_and_stores_nothing() {
     let scene = Scene::with(&[]);
+    scene.place.run(&["add", "Stored before."]).succeeded();
     let before = texts(&scene);
     let whole = archive(&[("memory.jsonl", ENTITY.as_bytes())]);
     let escaping = archive(&[("../../escaped.jsonl", ENTITY.as_bytes())]);
     let strange = archive(&[("a.txt", b"one"), ("b.txt", b"two")]);
+    let swollen = swollen();
+    assert!(swollen.len() < 16 << 20, "{}", swollen.len());
     let mut encrypted = whole.clone();
     // The flag of encryption, in the head of the file and in the directory.
     encrypted[6] |= 1;
     let directory = encrypted.windows(4).position(|part| part == b"PK\x01\x02");
     encrypted[directory.unwrap() + 8] |= 1;
     let list: Fields<'_> = &[];
-    let rows: [(&str, Fields<'_>, &[u8], &str); 6] = [
+    let rows: [(&str, Fields<'_>, &[u8], &str); 7] = [
+        (
+            "more than fits",
+            list,
+            &swollen,
+            "its files have more than 4294967296 bytes in all; unpack it yourself",
+        ),
         ("cut", list, &whole[..whole.len() - 30], "cannot be read"),
-        ("path", list, &escaping, "cannot be read"),
+        ("path", list, &escaping, "no path within an archive"),
         ("password", list, &encrypted, "cannot be read"),
         ("other files", list, &strange, "neither a single file"),
         (
@@ -197,7 +220,8 @@ fn conversations_of_an_export_that_is_sent_twice_are_filed_once() {
             b"[{\"conversations_memory\": \"Ann likes celadon.\"}]",
         ),
     ]);
-    let mut found = Vec::new();
+    let before = texts(&scene);
+    let (mut found, mut batches) = (Vec::new(), Vec::new());
     for _ in 0..2 {
         let tried = tried(&scene, &[], "data.zip", &export);
         let ran = changed(
@@ -207,7 +231,16 @@ fn conversations_of_an_export_that_is_sent_twice_are_filed_once() {
         );
         assert_eq!(ran["system"], "claude-ai", "{ran}");
         found.push(texts(&scene));
+        batches.push(ran["batch"].clone());
     }
     assert!(found[0].contains(&"It is hot.".to_owned()), "{found:?}");
     assert_eq!(found[0], found[1]);
+    assert_eq!(batches[1], Value::Null, "the second one brought nothing");
+    let undone = changed(
+        &scene,
+        "/settings/import/undo",
+        json!({"batch": batches[0]}),
+    );
+    assert_eq!(undone["said"]["succeeded"], true, "{undone}");
+    assert_eq!(texts(&scene), before, "the conversations go, too");
 }

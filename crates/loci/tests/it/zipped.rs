@@ -226,3 +226,52 @@ fn an_archive_of_an_export_of_loci_comes_back() {
         .run(&["import", "two.zip"])
         .failed(2, "loci palace mine --mode convos");
 }
+
+#[test]
+fn the_conversations_of_an_export_go_with_the_import_that_brought_them() {
+    let place = Place::new();
+    let said = ["when does the harbour open?", "the harbour opens at six"];
+    archive(
+        &place,
+        "chatgpt.zip",
+        &[
+            ("conversations.json", chat_gpt(&said)),
+            ("user.json", "{}".to_owned()),
+        ],
+    );
+    let import = |more: &[&str]| {
+        let imported =
+            place.json(&[&["import", "--from", "chatgpt", "chatgpt.zip"], more].concat());
+        let conversations = &imported["conversations"];
+        let counts = [&conversations["drawers"]["added"], &conversations["read"]]
+            .map(|count| count.as_u64().unwrap());
+        (counts, imported["batch"].as_str().map(str::to_owned))
+    };
+    let undo = |batch: Option<String>| {
+        let undone = place.json(&["undo", &batch.unwrap(), "--yes"]);
+        ["memories", "source_files", "changed", "gone"].map(|name| undone[name].as_u64().unwrap())
+    };
+    let (counts, batch) = import(&[]);
+    assert_eq!((counts, total(&place)), ([2, 1], 2));
+    assert_eq!(import(&[]), ([0, 0], None), "nothing is filed twice");
+    assert_eq!(undo(batch), [2, 1, 0, 0]);
+    assert_eq!(total(&place), 0);
+    let (counts, _) = import(&[]);
+    assert_eq!(
+        (counts, total(&place)),
+        ([2, 1], 2),
+        "the file is read again"
+    );
+    let rows = place.rows(&["search", "harbour opens at six"]);
+    let id = rows[0]["memory"]["id"].as_str().unwrap().to_owned();
+    place
+        .run(&["delete", &id, "--forever", "--yes"])
+        .succeeded();
+    assert_eq!(import(&[]), ([0, 0], None));
+    let (counts, batch) = import(&["--again"]);
+    assert_eq!((counts[0], total(&place)), (1, 2));
+    assert_eq!(undo(batch), [1, 1, 0, 0]);
+    // The state of the file went with what came again, and the word of the person holds.
+    assert_eq!(import(&[]).0, [0, 1]);
+    assert_eq!(total(&place), 1);
+}

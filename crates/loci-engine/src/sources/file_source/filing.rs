@@ -14,6 +14,7 @@ use super::plan::{FiledMemory, Plan, Step, begins, fits, matched, removals};
 use super::{ReadSource, SOURCE_FILE, SourceCounts, SourceId, SourcePart};
 use crate::actor::Actor;
 use crate::engine::SearchMode;
+use crate::imports::batch::FileNotes;
 use crate::notes::in_parallel;
 use crate::sources::Sources;
 use crate::sources::machine::note_machine;
@@ -160,12 +161,12 @@ impl<'a> SourceFiler<'a> {
         });
         let again: Vec<MemoryId> = steps.iter().flat_map(|step| step.again).cloned().collect();
         let noted = self.sources.imports.noted_of_files(&changes, &again)?;
-        let is_noted = noted.is_some();
+        let (noted, files) = noted.map(FileNotes::into_parts).unzip();
         changes.extend(noted);
         let not_wiped = Vec::from_iter(self.not_wiped());
         self.sources.access.commit_if(not_wiped, changes)?;
-        if is_noted {
-            self.sources.imports.count_noted();
+        if let Some(files) = files {
+            self.sources.imports.count_noted(files);
         }
         if waits && self.sources.search_mode != SearchMode::Words {
             self.sources.to_embed.ring();

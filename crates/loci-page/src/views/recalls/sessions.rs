@@ -168,6 +168,7 @@ mod tests {
             failure: None,
             records: Vec::new(),
             further_records: 0,
+            further_stored: 0,
         }
     }
 

@@ -478,6 +478,7 @@ fn check_wipe_of_old(store: &SqliteStore) {
         failure: None,
         records: Vec::new(),
         further_records: 0,
+        further_stored: 0,
     };
     for origin in ["mememory", "memory-mcp", "engram", ""] {
         let relies = |since| Condition::NotWiped {

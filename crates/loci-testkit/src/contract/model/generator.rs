@@ -297,7 +297,7 @@ impl Generator {
         let records = random.below(4);
         let first = random.below(IDS);
         let code = random.pick(&ErrorCode::ALL);
-        AuditEntry {
+        let entry = AuditEntry {
             space: space_of(random),
             at: moment_of(random),
             user: random.pick(&OWNERS).map(str::to_owned),
@@ -328,6 +328,10 @@ impl Generator {
                 0
             },
             ..audit_entry("", random.pick(&TOOLS))
+        };
+        AuditEntry {
+            further_stored: entry.further_records / 2,
+            ..entry
         }
     }
 

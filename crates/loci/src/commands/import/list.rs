@@ -6,6 +6,7 @@ use std::path::Path;
 
 use data_encoding::HEXLOWER;
 use loci_archive::{Lines, Refusals};
+use loci_core::limits::IMPORT_BATCH_BYTES;
 use loci_core::{Caller, Delivery, Error, MemoryId, Timestamp, Visibility};
 use loci_engine::{Import, ImportBatch, ImportOutcome, PINNED, Remember};
 use serde::Deserialize;
@@ -19,8 +20,6 @@ use crate::progress::Progress;
 
 /// The largest number of memories in one transaction.
 const BATCH_MEMORIES: usize = 1_000;
-/// The number of bytes read with which a transaction is full, too.
-const BATCH_BYTES: usize = 16 << 20;
 /// The largest size of a list in bytes, which is read as a whole.
 const LIST_BYTES_MAX: u64 = 32 << 20;
 /// The size in bytes of an id that is made of what a memory is.
@@ -142,7 +141,7 @@ impl Batch {
     }
 
     fn is_full(&self) -> bool {
-        self.imports.len() >= BATCH_MEMORIES || self.bytes >= BATCH_BYTES
+        self.imports.len() >= BATCH_MEMORIES || self.bytes >= IMPORT_BATCH_BYTES
     }
 }
 
@@ -481,7 +480,11 @@ mod tests {
 
     #[test]
     fn a_batch_is_bounded_by_number_and_by_size() {
-        for (bytes, expected) in [(1, BATCH_MEMORIES), (1 << 20, 16), (1 << 19, 32)] {
+        for (bytes, expected) in [
+            (1, BATCH_MEMORIES),
+            (1 << 20, IMPORT_BATCH_BYTES >> 20),
+            (1 << 19, IMPORT_BATCH_BYTES >> 19),
+        ] {
             let mut batch = Batch::default();
             while !batch.is_full() {
                 batch.push(

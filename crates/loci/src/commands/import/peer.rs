@@ -1,6 +1,8 @@
 //! `loci import --from`: takes in the stores and exports of other memory systems.
 
 mod conversion;
+#[cfg(test)]
+mod tests;
 
 use std::collections::HashMap;
 use std::env;
@@ -8,8 +10,9 @@ use std::path::Path;
 
 use jiff::tz::TimeZone;
 use loci_archive::{RECORDS, Refusals, stay_forgotten};
+use loci_core::limits::IMPORT_BATCH_BYTES;
 use loci_core::{Archived, Memory, Record, Space, TunnelEnd};
-use loci_engine::{Call, ImportBatch, ImportReport};
+use loci_engine::{ImportBatch, ImportReport};
 use loci_peers::{Peer, PeerError, PeerRecord, PeerTunnel, Report, read};
 use serde_json::{Value, json};
 
@@ -19,7 +22,7 @@ use super::{
     tell_stored, tell_unreviewed, way_back,
 };
 use crate::cli;
-use crate::commands::palace::{filed_text, mine_export};
+use crate::commands::palace::{filed_text, mine_export, verdict};
 use crate::escaped::OneLine;
 use crate::exit::{Exit, Failure};
 use crate::output::{Output, status_line};
@@ -29,8 +32,6 @@ use crate::wiring::Parts;
 
 /// The largest number of records in one transaction.
 const BATCH_RECORDS: usize = 1_000;
-/// The number of bytes of texts with which a batch is full, too.
-const BATCH_BYTES: usize = 16 << 20;
 /// The attribute with the id that a memory had in the system that it came from.
 const FOREIGN_ID: &str = "foreign_id";
 
@@ -98,7 +99,7 @@ pub(super) fn import(
     }
     let zone = zone_of(arguments)?;
     let parts = Parts::open(settings)?;
-    let (outcome, report, batch) = parts.logged_in_all(IMPORT, |call| {
+    let (outcome, report, (brought, batch)) = parts.logged_in_all(IMPORT, |call| {
         let batch = begin_batch(call, arguments, peer.name());
         let mut taking = Intake::new(call, peer, arguments, &batch);
         let outcome = read(peer, path, zone, &mut |record| {
@@ -106,10 +107,10 @@ pub(super) fn import(
         });
         // What was read before a fault stands.
         taking.finish()?;
-        let id = finish_batch(call, &batch, taking.brought())?;
         match outcome {
-            Ok(report) => Ok((taking.counts(&report), report, id)),
+            Ok(report) => Ok((taking.counts(&report), report, (taking.brought(), batch))),
             Err(error) => {
+                let id = finish_batch(call, &batch, taking.brought())?;
                 let told = taking.told(id.as_deref());
                 Err(Failure::new(exit_of(&error), format!("{error}; {told}")))
             }
@@ -124,14 +125,19 @@ pub(super) fn import(
         mut more,
         refused,
     } = outcome;
-    if matches!(peer, Peer::ClaudeAi | Peer::ChatGpt) {
+    let is_dry = arguments.dry_run;
+    let has_conversations = matches!(peer, Peer::ClaudeAi | Peer::ChatGpt);
+    let mined = has_conversations.then(|| {
         let file = loci_ingest::absolute(&file_of(arguments))?;
-        let is_dry = arguments.dry_run;
-        let filed = mine_export(settings, &parts, Path::new(&file), is_dry, arguments.again)?;
+        let options = (is_dry, arguments.again);
+        mine_export(settings, &parts, Path::new(&file), options, &batch)
+    });
+    let (filed, batch) = finished(&parts, mined, brought, &batch)?;
+    if let Some(filed) = &filed {
         value["conversations"] = filed.value(is_dry);
-        more += &format!("of its conversations:\n{}", filed_text(&filed, is_dry));
+        more += &format!("of its conversations:\n{}", filed_text(filed, is_dry));
     }
-    if arguments.dry_run {
+    if is_dry {
         tell_dry_run(value, &format!("{text}\n{}", more.trim_end()), output)?;
     } else {
         tell_stored(&value["stored"]);
@@ -145,10 +151,35 @@ pub(super) fn import(
             format!("{text}, waiting for the model {pending}\n{more}{back}"),
         )?;
     }
+    filed.as_ref().map_or(Ok(()), verdict)?;
     match refused {
         0 => Ok(()),
         _ => Err(super::refusal(refused, "is stored")),
     }
+}
+
+/// Notes that a batch is whole, with the conversations that were mined for it. Returns the report about these,
+/// and the id of the batch, unless it brought nothing.
+fn finished(
+    parts: &Parts,
+    mined: Option<Result<loci_ingest::Report, Failure>>,
+    brought: u64,
+    batch: &ImportBatch,
+) -> Result<(Option<loci_ingest::Report>, Option<String>), Failure> {
+    let filed = mined.as_ref().and_then(|mined| mined.as_ref().ok());
+    let added = filed.map_or(0, |filed| filed.drawers.added);
+    let id = finish_batch(&parts.system(), batch, brought + added)?;
+    let filed = mined.transpose().map_err(|failure| match &id {
+        Some(id) => {
+            let message = format!(
+                "{}; `loci undo {id}` takes back what was stored before that",
+                failure.message
+            );
+            Failure { message, ..failure }
+        }
+        None => failure,
+    })?;
+    Ok((filed, id))
 }
 
 /// Returns the zone of times that name no zone.
@@ -185,7 +216,7 @@ struct Counts {
 
 /// The records that are read and not stored yet, and what became of the others.
 struct Intake<'a> {
-    call: &'a Call<'a>,
+    parts: &'a loci_engine::Parts<'a>,
     peer: Peer,
     arguments: &'a cli::Import,
     batch: &'a ImportBatch,
@@ -208,7 +239,7 @@ struct Intake<'a> {
 
 impl<'a> Intake<'a> {
     fn new(
-        call: &'a Call<'a>,
+        parts: &'a loci_engine::Parts<'a>,
         peer: Peer,
         arguments: &'a cli::Import,
         batch: &'a ImportBatch,
@@ -216,7 +247,7 @@ impl<'a> Intake<'a> {
         let mut report = ImportReport::default();
         report.is_dry_run = arguments.dry_run;
         Intake {
-            call,
+            parts,
             peer,
             arguments,
             batch,
@@ -243,7 +274,7 @@ impl<'a> Intake<'a> {
                     let place = (memory.location.collection.as_deref(), &*memory.kind);
                     let created_at = Some(memory.created_at);
                     self.samples
-                        .take(self.call, &memory.content, place, created_at);
+                        .take(self.parts, &memory.content, place, created_at);
                 }
                 if self.is_updated(&memory)? {
                     return self.store_if_full();
@@ -265,7 +296,9 @@ impl<'a> Intake<'a> {
     }
 
     fn store_if_full(&mut self) -> Result<(), Failure> {
-        if self.waiting.len() + self.updates.len() >= BATCH_RECORDS || self.bytes >= BATCH_BYTES {
+        if self.waiting.len() + self.updates.len() >= BATCH_RECORDS
+            || self.bytes >= IMPORT_BATCH_BYTES
+        {
             self.store()?;
         }
         Ok(())
@@ -286,7 +319,7 @@ impl<'a> Intake<'a> {
             };
             let label = (!tunnel.label.is_empty()).then_some(&*tunnel.label);
             let (source, target) = (end(tunnel.source), end(tunnel.target));
-            let imports = self.call.imports().in_batch(Some(self.batch));
+            let imports = self.parts.imports().in_batch(Some(self.batch));
             match imports.import_tunnel(source, target, label) {
                 Ok(_) => self.links += 1,
                 Err(error) if error.is_unavailable() => return Err(error.into()),
@@ -304,7 +337,7 @@ impl<'a> Intake<'a> {
     fn store(&mut self) -> Result<(), Failure> {
         let records = std::mem::take(&mut self.waiting);
         self.bytes = 0;
-        let imports = self.call.imports();
+        let imports = self.parts.imports();
         imports
             .again(self.arguments.again)
             .followed(self.arguments.follow)
@@ -328,7 +361,7 @@ impl<'a> Intake<'a> {
             .collect();
         imports.in_batch(Some(self.batch)).note_updates(&noted)?;
         for (known, text) in &updates {
-            self.call.memories().update(&known.id, text, None)?;
+            self.parts.memories().update(&known.id, text, None)?;
             self.updated += 1;
         }
         if let Some(progress) = &self.progress {
@@ -348,7 +381,7 @@ impl<'a> Intake<'a> {
         if self.updates.iter().any(|(known, _)| known.id == memory.id) {
             self.store()?;
         }
-        let known = match self.call.memories().show(&memory.id) {
+        let known = match self.parts.memories().show(&memory.id) {
             Ok(known) => known,
             Err(error) if error.is_unavailable() => return Err(error.into()),
             Err(_) => return Ok(false),

@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
+use loci_engine::ImportBatch;
 use loci_ingest::Report;
 use loci_ingest::conversation::{self, Mining};
 use loci_ingest::trust::Trust;
 
-use super::{MINE, text_of, verdict};
+use super::{MINE, text_of};
 use crate::exit::Failure;
 use crate::output::notice;
 use crate::progress::Progress;
@@ -24,8 +25,9 @@ pub(super) fn mine_conversations(parts: &Parts, mining: &Mining<'_>) -> Result<R
     })
 }
 
-/// Files the conversations in the export of a service, as `loci palace mine --mode convos` does; the
-/// files in it that hold something else are passed over.
+/// Files the conversations in the export of a service, as `loci palace mine --mode convos` does, as a part
+/// of an import; the files in it that hold something else are passed over, and those that could not be
+/// filed are in the report.
 ///
 /// # Errors
 /// As for the command.
@@ -33,8 +35,8 @@ pub fn mine_export(
     settings: &Settings,
     parts: &Parts,
     export: &Path,
-    is_dry: bool,
-    files_again: bool,
+    (is_dry, files_again): (bool, bool),
+    batch: &ImportBatch,
 ) -> Result<Report, Failure> {
     let mining = Mining {
         wing: None,
@@ -45,10 +47,9 @@ pub fn mine_export(
         files_again,
         is_verbatim: false,
         trust: &Trust::read(&settings.data, notice)?,
+        batch: Some(batch),
     };
-    let report = mine_conversations(parts, &mining)?;
-    verdict(&report)?;
-    Ok(report)
+    mine_conversations(parts, &mining)
 }
 
 /// Returns the counts of conversations that were filed, for a person.

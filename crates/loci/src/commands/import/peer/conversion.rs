@@ -40,7 +40,7 @@ const ATTRIBUTE_BYTES_MAX: usize = limits::REFERENCE_BYTES_MAX;
 impl Intake<'_> {
     /// Returns a text without its secrets, as of a file that is read.
     fn redacted(&self, text: &str) -> String {
-        self.call
+        self.parts
             .engine()
             .redaction()
             .redact_mined(text)
@@ -301,7 +301,7 @@ impl Intake<'_> {
             valid_from: fact.valid_from.map(period),
             valid_to: fact.valid_to.map(period),
             source: fact.source.map(|source| cut(&self.redacted(&source))),
-            author: Fact::author_of(self.call.caller().principal.subject.as_deref()),
+            author: Fact::author_of(self.parts.caller().principal.subject.as_deref()),
             created_at: SystemClock.now(),
         }
     }
