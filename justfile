@@ -83,7 +83,7 @@ postgres *arguments: environment
 postgres-quick: environment
     LOCI_TEST_PG="${LOCI_TEST_PG:-18}" LOCI_TEST_ROW_SECURITY="${LOCI_TEST_ROW_SECURITY:-1}" scripts/linted cargo xtask postgres -- cargo test --workspace --no-default-features --test server --locked --no-fail-fast -- contract:: row_security::
 
-# Kills loci, cuts its power and lets its disk fail, a minute in all; arguments go to the test (crates/loci/tests/crash)
+# Kills loci, cuts its power, lets its disk fail and its PostgreSQL server die, two minutes in all; arguments go to the test (crates/loci/tests/crash)
 crash *arguments:
     LOCI_CRASH_SECONDS="${LOCI_CRASH_SECONDS:-20}" cargo test --workspace --test crash --locked -- --nocapture --test-threads=1 {{ arguments }}
 
@@ -91,6 +91,10 @@ crash *arguments:
 [private]
 crash-quick *arguments:
     LOCI_CRASH_SECONDS="${LOCI_CRASH_SECONDS:-8}" scripts/linted cargo test --workspace --no-default-features --test crash --locked -- --nocapture --test-threads=1 {{ arguments }}
+
+# Of the same, 50 failovers of a PostgreSQL server and 500 connections that are cut around their commits; takes twenty minutes
+cluster *arguments:
+    LOCI_TEST_FAILOVERS="${LOCI_TEST_FAILOVERS:-50}" LOCI_TEST_CUTS="${LOCI_TEST_CUTS:-500}" cargo test --workspace --test crash --locked -- --nocapture --test-threads=1 failover {{ arguments }}
 
 # Builds the documentation; a broken link is an error
 doc:

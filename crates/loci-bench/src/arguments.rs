@@ -205,6 +205,37 @@ pub enum Bench {
         #[arg(long, value_name = "NUMBER", default_value = "100k", value_parser = count)]
         memories: usize,
     },
+    /// Measure several front ends with one store on a PostgreSQL server, over HTTP with tokens
+    ///
+    /// Without a model. Clients call in many spaces, in a few of them most often; then one space is
+    /// written through one front end and through all. Starts the PostgreSQL of this machine with
+    /// fsync, or uses the server that LOCI_TEST_POSTGRES names.
+    #[cfg(unix)]
+    Cluster(Cluster),
+}
+
+/// The sizes of a cluster.
+#[cfg(unix)]
+#[derive(Args)]
+pub struct Cluster {
+    /// The number of `loci serve`
+    #[arg(long, value_name = "NUMBER", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..))]
+    pub front_ends: u32,
+    /// The number of clients of each
+    #[arg(long, value_name = "NUMBER", default_value_t = 16)]
+    pub clients: u32,
+    /// The number of spaces, each with a token
+    #[arg(long, value_name = "NUMBER", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
+    pub spaces: u32,
+    /// The number of memories in each space
+    #[arg(long, value_name = "NUMBER", default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..))]
+    pub memories: u32,
+    /// The number of calls of each client
+    #[arg(long, value_name = "NUMBER", default_value_t = 20)]
+    pub calls: u32,
+    /// The seconds for which the statements of idle front ends are counted
+    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    pub idle: u64,
 }
 
 #[derive(Args)]

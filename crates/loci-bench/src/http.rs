@@ -3,7 +3,7 @@
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -35,8 +35,26 @@ impl Server {
         Server::start_with(data, &[])
     }
 
-    fn start_with(data: &Path, flags: &[&str]) -> io::Result<Self> {
+    /// Starts the server in the same way, for callers with tokens of a store on a PostgreSQL server,
+    /// and without a model.
+    ///
+    /// # Errors
+    /// If it cannot be started.
+    #[cfg(unix)]
+    pub fn start_on(data: &Path, store: &str, schema: &str) -> io::Result<Self> {
         let mut command = loci(data)?;
+        command
+            .env("LOCI_STORE", store)
+            .env("LOCI_STORE_SCHEMA", schema)
+            .env("LOCI_EMBEDDING_PROVIDER", "none");
+        Server::run(command, data, &[])
+    }
+
+    fn start_with(data: &Path, flags: &[&str]) -> io::Result<Self> {
+        Server::run(loci(data)?, data, flags)
+    }
+
+    fn run(mut command: Command, data: &Path, flags: &[&str]) -> io::Result<Self> {
         command
             .arg("serve")
             .args(flags)

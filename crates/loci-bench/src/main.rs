@@ -111,6 +111,8 @@ fn run(settings: &Settings, command: &Bench, output: Output) -> Result<(), Failu
         Bench::Engine(options) => engine::run(options, output),
         #[cfg(unix)]
         Bench::Server { memories } => server::run(*memories, output),
+        #[cfg(unix)]
+        Bench::Cluster(sizes) => server::cluster::run(sizes, output),
         Bench::Agent(options) => agent::run(settings, options, output),
         Bench::Contradictions(options) => contradictions::run(settings, options, output),
         Bench::Certainty(options) => certainty::run(settings, options, output),

@@ -4,6 +4,7 @@
 //! Machines differ and share their time with others, so read the ratios: what is compared is
 //! measured in turn, a few calls of one kind before the other kind.
 
+pub mod cluster;
 mod floor;
 mod places;
 mod report;

@@ -117,10 +117,10 @@ pub trait Maintenance: Send + Sync {
     fn check_write(&self) -> Result<()>;
 
     /// Checks the server that the store is on, and the connection to it, as far as one can be made;
-    /// nothing for a store in files. `now` is compared with the clock of the server.
-    fn server_checks(&self, now: Timestamp) -> Vec<ServerCheck> {
-        let _ = now;
-        Vec::new()
+    /// nothing for a store in files. Passes each finding to `tell` as soon as it is known. `now` is
+    /// compared with the clock of the server.
+    fn server_checks(&self, now: Timestamp, tell: &mut dyn FnMut(ServerCheck)) {
+        let _ = (now, tell);
     }
 
     /// The store as of this moment, to be copied into a file.

@@ -4,7 +4,7 @@ pub(crate) mod rounds;
 
 use std::sync::atomic::Ordering;
 
-use loci_core::{Clock, Partition, Result, Store, Work};
+use loci_core::{Clock, Partition, Result, Space, Store, Work};
 
 use crate::engine::Engine;
 
@@ -113,6 +113,17 @@ impl Leases<'_> {
         Ok(is_held)
     }
 
+    /// Returns true if this engine may look in which partitions there is work, for which `look` is the
+    /// lease. One engine at a time does, because a look is at all partitions, of which a server may have
+    /// a million. In a store of one partition any may.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be written.
+    pub(crate) fn may_look(&self, look: &Lease) -> Result<bool> {
+        let is_one = self.store.partition_of(&Space::default()) == Partition::Whole;
+        Ok(is_one || self.hold(look, &Partition::Whole)?)
+    }
+
     pub(crate) fn give_back(&self, lease: &Lease) -> Result<()> {
         // Under the lock, so that an engine that is told of an end by it comes after this.
         self.release(lease, &mut lease.state())
@@ -130,7 +141,13 @@ impl Leases<'_> {
     pub(crate) fn give_back_work(&self) {
         let models = self.rounds.of_all_models();
         let embedding = models.iter().map(|model| &model.embedding);
-        let own = [&self.rounds.sweeping, &self.rounds.examining];
+        let rounds = self.rounds;
+        let own = [
+            &rounds.sweeping,
+            &rounds.sweep_look,
+            &rounds.examining,
+            &rounds.examination_look,
+        ];
         for lease in own.into_iter().chain(embedding) {
             let _ = self.give_back(lease);
         }

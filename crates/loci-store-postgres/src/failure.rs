@@ -3,7 +3,7 @@
 use std::error::Error as _;
 use std::time::Duration;
 
-use deadpool_postgres::PoolError;
+use deadpool_postgres::{PoolError, TimeoutType};
 use loci_core::{Error, ErrorCode, MemoryId, Space, StoreFault};
 use tokio_postgres::error::SqlState;
 
@@ -78,6 +78,7 @@ impl Failure {
     pub(crate) fn is_away(&self) -> bool {
         match self {
             Failure::Unreachable(PoolError::Backend(error)) => error.as_db_error().is_none(),
+            Failure::Unreachable(PoolError::Timeout(TimeoutType::Create)) => true,
             _ => false,
         }
     }
@@ -137,6 +138,11 @@ impl From<Failure> for Error {
             Failure::Database(error) | Failure::Unreachable(PoolError::Backend(error)) => {
                 describe(&error)
             }
+            Failure::Unreachable(PoolError::Timeout(TimeoutType::Create)) => Error::of_store(
+                StoreFault::Away,
+                "PostgreSQL: the server takes connections and does not answer; check that it works, and that the \
+                 setting `store` names it",
+            ),
             Failure::Unreachable(PoolError::Timeout(_)) => Error::unavailable(
                 "all connections to PostgreSQL are in use; try again, or raise `store_connections`",
             ),
@@ -232,7 +238,18 @@ pub(crate) fn memory_conflict(id: &MemoryId, problem: &str) -> Failure {
 pub(crate) fn unanswered(limit: Duration) -> Failure {
     let seconds = limit.as_secs();
     Error::unavailable(format!(
-        "PostgreSQL has not confirmed this within {seconds} seconds, e.g. because a standby does not answer, and will          most likely store it; look whether it is there before you try again, and check the standby (`loci doctor`)"
+        "PostgreSQL has not confirmed this within {seconds} seconds, e.g. because a standby does not answer, and will \
+         most likely store it; look whether it is there before you try again, and check the standby (`loci doctor`)"
+    ))
+    .into()
+}
+
+/// Returns the failure of a write that was not begun, because commits wait for a standby for so many
+/// seconds.
+pub(crate) fn stalled(seconds: i64) -> Failure {
+    Error::unavailable(format!(
+        "PostgreSQL waits for a standby, for {seconds} seconds so far, and a write would wait as well; nothing of this \
+         one is stored; bring the standby back (`loci doctor` names it) and try again"
     ))
     .into()
 }

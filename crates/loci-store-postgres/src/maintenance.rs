@@ -34,7 +34,7 @@ impl Maintenance for PostgresStore {
         self.server.write_and_remove(0)
     }
 
-    fn server_checks(&self, now: Timestamp) -> Vec<ServerCheck> {
-        server_checks::check(&self.server, now)
+    fn server_checks(&self, now: Timestamp, tell: &mut dyn FnMut(ServerCheck)) {
+        server_checks::check(&self.server, now, tell);
     }
 }

@@ -206,9 +206,6 @@ impl Target {
             .ssl_mode(mode)
             .keepalives_idle(Duration::from_mins(1))
             .tcp_user_timeout(Duration::from_secs(30));
-        if config.get_application_name().is_none() {
-            config.application_name("loci");
-        }
         if let Some(password) = password {
             config.password(password);
         }

@@ -27,6 +27,7 @@ const VECTORS_MAX: usize = 1_000;
 
 /// Repairs each derived problem, unless what a caller filed is corrupt.
 pub(crate) fn repair(server: &Server) -> Result<Repair, Error> {
+    check_committable(server)?;
     let mut done = Vec::new();
     let problems = check::check(server, false)?;
     let is_damaged = problems
@@ -50,6 +51,12 @@ pub(crate) fn repair(server: &Server) -> Result<Repair, Error> {
         done,
         needs_rebuild: false,
     })
+}
+
+/// Fails if a commit does not end in its time. A statement that makes or rebuilds an index has no such
+/// limit, and waits for a standby without an end.
+fn check_committable(server: &Server) -> Result<(), Error> {
+    server.write_and_remove(0)
 }
 
 fn repair_space(server: &Server, space: &Space, done: &mut Vec<RepairStep>) -> Result<(), Error> {
@@ -176,6 +183,7 @@ async fn raise_numbers(transaction: &mut Transaction<'_>) -> Result<()> {
 /// Rebuilds all indexes of the database, all counts, passages and words; with `embeddings`, first
 /// drops all vectors.
 pub(crate) fn reindex(server: &Server, embeddings: bool) -> Result<ReindexCounts, Error> {
+    check_committable(server)?;
     let indexes = server.read(Scope::Store, async |session| {
         definitions::reindex(session, server.options()).await
     })?;

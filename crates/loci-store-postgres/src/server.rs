@@ -6,7 +6,7 @@ use std::fmt;
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use deadpool_postgres::{Connect, Manager, ManagerConfig, Pool, RecyclingMethod, Runtime};
@@ -131,6 +131,9 @@ impl Server {
         let mut target = Target::parse(&options.url, options.password.as_deref())?;
         if target.config.get_connect_timeout().is_none() {
             target.config.connect_timeout(options.connect_timeout);
+        }
+        if target.config.get_application_name().is_none() {
+            target.config.application_name(process_name());
         }
         let prefix = prefix(&options.schema)?;
         let unavailable = |error: &dyn fmt::Display| {
@@ -331,6 +334,13 @@ impl Drop for Server {
         }
         runtime.shutdown_background();
     }
+}
+
+/// Returns the name of this process at the server, by which `loci doctor` counts the processes that are
+/// connected.
+fn process_name() -> &'static str {
+    static NAME: OnceLock<String> = OnceLock::new();
+    NAME.get_or_init(|| format!("loci-{:08x}", random() >> 32))
 }
 
 /// Repeats work that the server ended or lost.

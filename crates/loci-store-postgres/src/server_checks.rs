@@ -1,5 +1,7 @@
-//! The checks of `loci doctor` on the server itself: version, durability, standbys, limits, pooler,
+//! The checks of `loci doctor` on the server itself: version, standbys, durability, limits, pooler,
 //! clock, tables.
+
+use std::time::{Duration, Instant};
 
 use loci_core::CheckOutcome::{self, Doubtful, Faulty, Sound};
 use loci_core::{Error, ServerCheck, Timestamp};
@@ -10,23 +12,27 @@ use crate::row_security::RowSecurityStatus;
 use crate::schema::{self, SERVER_MIN, UTF8, wrong_encoding};
 use crate::scope::Scope;
 use crate::server::Server;
-use crate::session::Session;
+use crate::session::{CONFIRMATION_SECONDS_MAX, Session, waiting_commits};
 use crate::value::values;
 
 /// The largest difference between the clocks of this machine and the server, in seconds, before
 /// leases and expiries go wrong noticeably.
 const CLOCK_SECONDS_MAX: i64 = 5;
 
-/// Returns the findings; only the reason if the server cannot be reached.
-pub(crate) fn check(server: &Server, now: Timestamp) -> Vec<ServerCheck> {
-    let checks = server.block_on(async {
+/// The pause between two looks whether a standby has confirmed a commit.
+const PROBE_PAUSE: Duration = Duration::from_millis(50);
+
+/// Passes each finding on as soon as it is known; at the end the reason if the server did not answer
+/// to the last question.
+pub(crate) fn check(server: &Server, now: Timestamp, tell: &mut dyn FnMut(ServerCheck)) {
+    let looked = server.block_on(async {
         let session = server.connect(Scope::Store).await?;
-        look(&session, server, now).await
+        look(&session, server, now, tell).await
     });
-    checks.unwrap_or_else(|failure| {
+    if let Err(failure) = looked {
         let error = Error::from(failure);
-        vec![finding("server", Faulty, error.message)]
-    })
+        tell(finding("server", Faulty, error.message));
+    }
 }
 
 fn finding(subject: &'static str, outcome: CheckOutcome, text: impl Into<String>) -> ServerCheck {
@@ -37,23 +43,28 @@ fn finding(subject: &'static str, outcome: CheckOutcome, text: impl Into<String>
     }
 }
 
-async fn look(session: &Session, server: &Server, now: Timestamp) -> Result<Vec<ServerCheck>> {
+async fn look(
+    session: &Session,
+    server: &Server,
+    now: Timestamp,
+    tell: &mut dyn FnMut(ServerCheck),
+) -> Result<()> {
     let options = server.options();
+    tell(version(session, &options.shown()).await?);
+    // What keeps writes from their end comes first.
+    tell(standbys(session).await?);
+    tell(encryption(session).await?);
+    tell(encoding(session).await?);
+    tell(durability(session, options.allows_unsafe).await?);
+    tell(checksums(session).await?);
+    tell(timeouts(session).await?);
+    tell(connections(session, options.connections_max).await?);
+    tell(pooler(session).await?);
+    tell(clock(session, now).await?);
     let (found, wall) = schema::look(session, &options.schema).await?;
-    Ok(vec![
-        version(session, &options.shown()).await?,
-        encryption(session).await?,
-        encoding(session).await?,
-        durability(session, options.allows_unsafe).await?,
-        checksums(session).await?,
-        standbys(session).await?,
-        timeouts(session).await?,
-        connections(session, options.connections_max).await?,
-        pooler(session).await?,
-        clock(session, now).await?,
-        tables(found, &options.schema, options.migrates),
-        row_security(session, found, &wall).await?,
-    ])
+    tell(tables(found, &options.schema, options.migrates));
+    tell(row_security(session, found, &wall).await?);
+    Ok(())
 }
 
 /// Returns the value of a setting of the server, for this connection.
@@ -170,7 +181,31 @@ async fn standbys(session: &Session) -> Result<ServerCheck> {
     let (all, synchronous, is_told): (i64, i64, bool) =
         (row.try_get(0)?, row.try_get(1)?, row.try_get(2)?);
     let names = setting(session, "synchronous_standby_names").await?;
-    Ok(if all > 0 && !is_told {
+    let is_waited_for = !names.is_empty()
+        && !["local", "off"].contains(&setting(session, "synchronous_commit").await?.as_str());
+    let waiting = match waiting_commits(session).await? {
+        (0, _) => String::new(),
+        (1, seconds) => format!("; a commit waits, for {seconds} s"),
+        (commits, seconds) => format!("; {commits} commits wait, the first for {seconds} s"),
+    };
+    if all > 0 && is_waited_for && is_told {
+        let silent = silent_standbys(session, &names).await?;
+        if !silent.is_empty() {
+            let text = format!(
+                "{} of {names} does not answer, so that no write is acknowledged{waiting}; reads go on: bring it back, \
+                 or change synchronous_standby_names",
+                silent.join(", ")
+            );
+            return Ok(finding(WHAT, Faulty, text));
+        }
+    }
+    Ok(if !waiting.is_empty() {
+        let text = format!(
+            "one that must confirm each write does not answer{waiting}; reads go on: bring it back, or change \
+             synchronous_standby_names ({names})"
+        );
+        finding(WHAT, Faulty, text)
+    } else if all > 0 && !is_told {
         let text = format!(
             "{all} are connected; whether they are synchronous is told to roles with pg_read_all_stats alone"
         );
@@ -187,6 +222,61 @@ async fn standbys(session: &Session) -> Result<ServerCheck> {
         let text = format!("{all} are connected, {synchronous} of them synchronous");
         finding(WHAT, Sound, text)
     })
+}
+
+/// Returns the standbys that must confirm each commit and do not confirm one that this makes, which
+/// changes nothing and does not wait for them; nothing if enough do.
+async fn silent_standbys(session: &Session, names: &str) -> Result<Vec<String>> {
+    const PROBE: &str = "BEGIN READ WRITE; SET LOCAL synchronous_commit = local; SELECT pg_current_xact_id(), \
+                         pg_logical_emit_message(true, 'loci doctor', ''); COMMIT";
+    const FLUSHED: &str = "SELECT pg_current_wal_flush_lsn()::text";
+    const SILENT: &str = "SELECT application_name || coalesce(' at ' || host(client_addr), ''), sync_state, \
+                          coalesce(extract(epoch FROM clock_timestamp() - reply_time), 0)::bigint \
+                          FROM pg_stat_replication WHERE sync_state IN ('sync', 'quorum') \
+                          AND coalesce(flush_lsn, '0/0') < $1::text::pg_lsn ORDER BY 1";
+    // A role may lack the right to the function: then only commits that wait show it.
+    if session.batch(PROBE).await.is_err() {
+        let _ = session.roll_back().await;
+        return Ok(Vec::new());
+    }
+    let row = session.query_one(FLUSHED, &[]).await?;
+    let position: String = row
+        .map(|row| row.try_get(0))
+        .transpose()?
+        .unwrap_or_default();
+    let synchronous = "SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'quorum'";
+    let row = session.query_one(synchronous, &[]).await?;
+    let of_quorum: i64 = row
+        .map(|row| row.try_get(0))
+        .transpose()?
+        .unwrap_or_default();
+    // `ANY 2 (a, b, c)`: as many as need not answer.
+    let needed = names
+        .split_whitespace()
+        .nth(1)
+        .and_then(|number| number.parse().ok())
+        .unwrap_or(1);
+    let spare = (of_quorum - needed).max(0);
+    let begun = Instant::now();
+    loop {
+        let silent = session.query(SILENT, &values![&position]).await?;
+        let mut told = Vec::new();
+        let mut quorum = 0;
+        for row in &silent {
+            let (name, state, seconds): (String, String, i64) =
+                (row.try_get(0)?, row.try_get(1)?, row.try_get(2)?);
+            quorum += i64::from(state == "quorum");
+            told.push(format!("{name} (last heard of {seconds} s ago)"));
+        }
+        let is_enough = quorum <= spare && quorum == silent.len() as i64;
+        if is_enough {
+            return Ok(Vec::new());
+        }
+        if begun.elapsed() > Duration::from_secs_f64(CONFIRMATION_SECONDS_MAX) {
+            return Ok(told);
+        }
+        tokio::time::sleep(PROBE_PAUSE).await;
+    }
 }
 
 /// Checks that every text can be stored.
@@ -214,17 +304,50 @@ async fn timeouts(session: &Session) -> Result<ServerCheck> {
     })
 }
 
+/// Checks that the processes of loci can make as many connections as they may. Each one has a name
+/// of its own at the server.
 async fn connections(session: &Session, wanted: usize) -> Result<ServerCheck> {
     const WHAT: &str = "connections";
-    let sql = "SELECT (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'), \
-               current_setting('max_connections')::bigint";
-    let row = session.query_one(sql, &[]).await?;
-    let counts = row.map(|row| Ok::<_, tokio_postgres::Error>((row.try_get(0)?, row.try_get(1)?)));
-    let (used, max): (i64, i64) = counts.transpose()?.unwrap_or_default();
-    let text = format!("{used} of {max} are in use; this process makes at most {wanted}");
-    let is_short = used + wanted as i64 > max;
-    let outcome = if is_short { Doubtful } else { Sound };
-    Ok(finding(WHAT, outcome, text))
+    let sql = "SELECT count(*), count(*) FILTER (WHERE is_ours), count(DISTINCT name) FILTER (WHERE is_ours), \
+               (SELECT least( \
+                   current_setting('max_connections')::bigint \
+                       - current_setting('superuser_reserved_connections')::bigint \
+                       - coalesce(current_setting('reserved_connections', true), '0')::bigint, \
+                   (SELECT nullif(rolconnlimit, -1) FROM pg_roles WHERE rolname = current_user), \
+                   (SELECT nullif(datconnlimit, -1) FROM pg_database WHERE datname = current_database()))) \
+               FROM (SELECT application_name AS name, \
+                   coalesce(datname = current_database() AND application_name LIKE 'loci-%' \
+                       AND application_name <> current_setting('application_name'), false) AS is_ours \
+                   FROM pg_stat_activity \
+               WHERE coalesce(backend_type = 'client backend', datid IS NOT NULL)) AS client";
+    let Some(row) = session.query_one(sql, &[]).await? else {
+        return Ok(finding(WHAT, Doubtful, "they are not known"));
+    };
+    let (used, ours, others, max): (i64, i64, i64, i64) = (
+        row.try_get(0)?,
+        row.try_get(1)?,
+        row.try_get(2)?,
+        row.try_get(3)?,
+    );
+    let wanted = wanted as i64;
+    let processes = others + 1;
+    let of_others = used - ours;
+    let most = of_others + processes * wanted;
+    let seen = match others {
+        0 => "no other process of loci is connected".to_owned(),
+        1 => "another process of loci is connected".to_owned(),
+        _ => format!("{others} other processes of loci are connected"),
+    };
+    let text = format!("{used} of {max} are in use; {seen}, and each makes at most {wanted}");
+    if most <= max {
+        return Ok(finding(WHAT, Sound, text));
+    }
+    let fitting = ((max - of_others) / processes).max(2);
+    let text = format!(
+        "{text}: {most} together, which the server, the role or the database does not allow; set `store_connections` \
+         to {fitting}, or raise max_connections"
+    );
+    Ok(finding(WHAT, Doubtful, text))
 }
 
 async fn pooler(session: &Session) -> Result<ServerCheck> {

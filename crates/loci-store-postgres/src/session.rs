@@ -15,11 +15,11 @@ use loci_index::records::StoredRecord;
 use tokio_postgres::types::Type;
 use tokio_postgres::{Row, RowStream};
 
-use crate::failure::{Result, unanswered};
+use crate::failure::{Result, stalled, unanswered};
 use crate::options::{Observer, Options};
 use crate::pooler;
 use crate::scope::Scope;
-use crate::value::{Value, read_record};
+use crate::value::{Value, read_record, values};
 
 /// The part that all connections of a store share.
 pub(crate) struct SharedState {
@@ -37,6 +37,9 @@ pub(crate) struct SharedState {
     pub(crate) warnings: Arc<AtomicU64>,
     /// The time that a write waits for its answer.
     commit_timeout: Duration,
+    /// True if a commit was not answered in its time, or its lock not given up: the next write asks
+    /// whether the server waits for a standby before it begins.
+    pub(crate) is_stalled: AtomicBool,
     pub(crate) observer: Option<Observer>,
 }
 
@@ -50,6 +53,7 @@ impl SharedState {
             trips: AtomicU64::new(0),
             warnings,
             commit_timeout: options.commit_timeout,
+            is_stalled: AtomicBool::new(false),
             observer: options.observer.clone(),
         }
     }
@@ -195,13 +199,41 @@ impl Session {
 
     /// Runs a statement that writes and is a transaction by itself; returns its rows.
     pub(crate) async fn write(&self, sql: &str, values: &[Value]) -> Result<Vec<Row>> {
+        self.check_not_stalled().await?;
+        self.limited(self.query_in("BEGIN READ WRITE", sql, values))
+            .await
+    }
+
+    /// Waits for a commit as long as one may take.
+    async fn limited<T>(&self, commit: impl Future<Output = Result<T>>) -> Result<T> {
         let limit = self.shared.commit_timeout;
-        let written = self.query_in("BEGIN READ WRITE", sql, values);
-        if let Ok(rows) = tokio::time::timeout(limit, written).await {
-            return rows;
+        if let Ok(outcome) = tokio::time::timeout(limit, commit).await {
+            return outcome;
         }
         self.is_unanswered.store(true, Ordering::Relaxed);
+        self.shared.is_stalled.store(true, Ordering::Relaxed);
         Err(unanswered(limit))
+    }
+
+    /// Fails if an earlier write found the server stalled, and commits still wait for a standby there:
+    /// another one would wait as well, and nothing is gained by that.
+    pub(crate) async fn check_not_stalled(&self) -> Result<()> {
+        if self.shared.is_stalled.load(Ordering::Relaxed) {
+            self.check_standby().await?;
+            self.shared.is_stalled.store(false, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    /// Fails if commits wait for a standby for longer than one should.
+    pub(crate) async fn check_standby(&self) -> Result<()> {
+        match waiting_commits(self).await? {
+            (0, _) => Ok(()),
+            (_, seconds) => {
+                self.shared.is_stalled.store(true, Ordering::Relaxed);
+                Err(stalled(seconds))
+            }
+        }
     }
 
     async fn query_in(&self, begin: &str, sql: &str, values: &[Value]) -> Result<Vec<Row>> {
@@ -380,13 +412,14 @@ impl Session {
         rows
     }
 
-    /// Runs these statements and commits, in one round trip. Returns true if the commit is
-    /// acknowledged without a warning.
+    /// Runs these statements and commits, in one round trip, and waits for that as long as a commit may
+    /// take. Returns true if the commit is acknowledged without a warning.
     pub(crate) async fn commit(&self, statements: &[Statement]) -> Result<bool> {
-        self.commit_noting(statements, &OnceLock::new()).await
+        let run_at = OnceLock::new();
+        self.limited(self.commit_noting(statements, &run_at)).await
     }
 
-    /// The same, and notes when the statements have run, so that only the commit is left.
+    /// The same without a limit, and notes when the statements have run, so that only the commit is left.
     pub(crate) async fn commit_noting(
         &self,
         statements: &[Statement],
@@ -475,6 +508,22 @@ impl Session {
         self.roll_back().await?;
         outcome
     }
+}
+
+/// The time in which a standby confirms a commit, in seconds: more than a busy network needs.
+pub(crate) const CONFIRMATION_SECONDS_MAX: f64 = 3.0;
+
+/// Returns how many commits have waited for a standby for longer than that, and the seconds of the
+/// first.
+pub(crate) async fn waiting_commits(session: &Session) -> Result<(i64, i64)> {
+    let sql = "SELECT count(*), coalesce(max(extract(epoch FROM clock_timestamp() - state_change)), 0)::bigint \
+               FROM pg_stat_activity WHERE wait_event = 'SyncRep' \
+               AND clock_timestamp() - state_change > make_interval(secs => $1)";
+    let row = session
+        .query_one(sql, &values![CONFIRMATION_SECONDS_MAX])
+        .await?;
+    let counts = row.map(|row| Ok::<_, tokio_postgres::Error>((row.try_get(0)?, row.try_get(1)?)));
+    Ok(counts.transpose()?.unwrap_or_default())
 }
 
 /// Waits for all of these, and polls each in their order before it returns. A statement is sent when

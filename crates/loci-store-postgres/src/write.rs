@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use loci_core::{Error, Space};
+use tokio_postgres::error::SqlState;
 
 use crate::failure::{Failure, Result, unanswered};
 use crate::scope::Scope;
@@ -63,6 +64,10 @@ impl Server {
                     if failure.refuses_writes() {
                         self.has_refused.store(true, Ordering::Relaxed);
                     }
+                    if failure.state() == Some(&SqlState::LOCK_NOT_AVAILABLE) {
+                        // Another try would wait as long as this one, if the holder waits for a standby.
+                        self.connect(scope).await?.check_standby().await?;
+                    }
                     self.pause(&mut retry, failure).await?;
                 }
                 Err(Attempt::Unknown(value, commit, failure)) => {
@@ -86,6 +91,7 @@ impl Server {
         let name = scope.name();
         let permit = self.pending.admit(name, WAIT_MAX).await?;
         let session = self.session(scope).await?;
+        session.check_not_stalled().await?;
         let mut transaction = match Transaction::begin(&session, name, needs).await {
             Ok(transaction) => transaction,
             Err(failure) => return Err(session.give_up(failure).await.into()),
@@ -119,6 +125,7 @@ impl Server {
             answer = tokio::time::timeout(left(), &mut committing).await.ok();
         }
         let Some((session, outcome)) = answer else {
+            self.shared.is_stalled.store(true, Ordering::Relaxed);
             let pending = self.pending.note(name, permit);
             tokio::spawn(async move {
                 let (_session, outcome) = committing.await;
@@ -194,12 +201,10 @@ impl Server {
             "UPDATE @space SET version = version WHERE space = $1".to_owned(),
             values![name],
         );
-        let limit = self.options().commit_timeout;
-        match tokio::time::timeout(limit, session.commit(&[touch])).await {
-            Ok(Ok(true)) => Ok(true),
-            Ok(Ok(false)) => Err(unconfirmed()),
-            Ok(Err(failure)) => Err(failure),
-            Err(_) => Err(unanswered(limit)),
+        if session.commit(&[touch]).await? {
+            Ok(true)
+        } else {
+            Err(unconfirmed())
         }
     }
 }

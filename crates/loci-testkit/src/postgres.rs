@@ -96,8 +96,40 @@ impl Server {
     /// Starts a server in a folder of its own.
     pub fn start(setup: &Setup) -> Self {
         let programs = setup.programs.clone().unwrap_or_else(programs);
-        let folder = make_folder(&programs, setup);
-        let port = free_port();
+        let folder = new_folder(setup.fsync);
+        fill_folder(&folder, &programs, setup);
+        let server = Server::run(folder, programs, free_port(), setup);
+        run(Command::new(server.programs.join("createuser"))
+            .args(server.place())
+            .arg(PLAIN_ROLE));
+        run(Command::new(server.programs.join("createdb"))
+            .args(server.place())
+            .args(["--owner", PLAIN_ROLE, "loci"]));
+        server
+    }
+
+    /// Starts a standby of this server at a port, or at any that is free: it takes over all that this
+    /// server writes from now on.
+    #[must_use]
+    pub fn start_standby(&self, port: Option<u16>) -> Self {
+        let folder = new_folder(true);
+        let port = port.unwrap_or_else(free_port);
+        run(as_server(&self.programs.join("pg_basebackup"))
+            .current_dir(&folder)
+            .args(self.place())
+            .args(["--checkpoint=fast", "--no-sync", "--write-recovery-conf"])
+            .args(["--create-slot", &format!("--slot=standby_{port}")])
+            .arg("--pgdata")
+            .arg(folder.join("data")));
+        let setup = Setup {
+            fsync: true,
+            ..Setup::default()
+        };
+        Server::run(folder, self.programs.clone(), port, &setup)
+    }
+
+    /// Starts the server whose data lie in a folder.
+    fn run(folder: PathBuf, programs: PathBuf, port: u16, setup: &Setup) -> Self {
         let flush = if setup.fsync { "on" } else { "off" };
         let mut settings = vec![
             format!("listen_addresses={HOST}"),
@@ -133,13 +165,93 @@ impl Server {
             keeper,
         };
         server.wait_until_ready();
-        run(Command::new(server.programs.join("createuser"))
-            .args(server.place())
-            .arg(PLAIN_ROLE));
-        run(Command::new(server.programs.join("createdb"))
-            .args(server.place())
-            .args(["--owner", PLAIN_ROLE, "loci"]));
         server
+    }
+
+    /// Runs a statement in the database of the tests; returns what it finds, a line for each row.
+    pub fn sql(&self, statement: &str) -> String {
+        let output = Command::new(self.programs.join("psql"))
+            .args(self.place())
+            .args(["--no-psqlrc", "--tuples-only", "--no-align", "--quiet"])
+            .args(["--set=ON_ERROR_STOP=1", "--command", statement, "loci"])
+            .output()
+            .expect("psql can be started");
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{statement}: {told}");
+        String::from_utf8_lossy(&output.stdout).trim().to_owned()
+    }
+
+    /// Lets the server acknowledge a commit only when one of its standbys has it, and waits until it
+    /// does so.
+    pub fn require_standby(&self) {
+        self.sql("ALTER SYSTEM SET synchronous_standby_names = '*'");
+        self.sql("SELECT pg_reload_conf()");
+        let begin = Instant::now();
+        while self.sql("SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'") != "1"
+        {
+            assert!(begin.elapsed() < START_MAX, "no standby is synchronous");
+            pause();
+        }
+        // The process that makes checkpoints tells the others of the setting, and does so first.
+        self.sql("CHECKPOINT");
+    }
+
+    /// Makes a standby the primary, and returns when it is one.
+    pub fn promote(&self) {
+        run(as_server(&self.programs.join("pg_ctl"))
+            .args(["promote", "--wait", "--silent", "--pgdata"])
+            .arg(self.folder.join("data")));
+    }
+
+    /// Kills all processes of the server at once, and waits until its port is free.
+    pub fn kill(&self) {
+        self.signal("KILL");
+        // Its number may soon be another process's.
+        let _ = fs::remove_file(self.postmaster_file());
+        let begin = Instant::now();
+        while TcpStream::connect((HOST, self.port)).is_ok() {
+            assert!(begin.elapsed() < START_MAX, "the server does not end");
+            pause();
+        }
+    }
+
+    /// Stops all processes of the server, which then answer nothing and lose nothing.
+    pub fn freeze(&self) {
+        let frozen = self.processes().join(" ");
+        fs::write(self.folder.join("frozen"), frozen).expect("the folder can be written");
+        self.signal("STOP");
+    }
+
+    /// Lets the processes go on after [`Server::freeze`].
+    pub fn thaw(&self) {
+        self.signal("CONT");
+    }
+
+    /// Sends a signal to all processes of the server.
+    fn signal(&self, signal: &str) {
+        // One of them may have ended by itself.
+        let _ = Command::new("kill")
+            .arg(format!("-{signal}"))
+            .args(self.processes())
+            .stderr(Stdio::null())
+            .status();
+    }
+
+    /// Returns the numbers of the processes of the server.
+    fn processes(&self) -> Vec<String> {
+        let file = fs::read_to_string(self.postmaster_file()).expect("the server runs");
+        let first = file.lines().next().expect("the file has a line").to_owned();
+        let output = Command::new("ps")
+            .args(["-o", "pid=", "--ppid", &first])
+            .output()
+            .expect("ps can be started");
+        let others = String::from_utf8_lossy(&output.stdout);
+        let others = others.split_whitespace().map(str::to_owned);
+        std::iter::once(first).chain(others).collect()
+    }
+
+    fn postmaster_file(&self) -> PathBuf {
+        self.folder.join("data").join("postmaster.pid")
     }
 
     /// Returns what the server has logged since its first start.
@@ -272,10 +384,10 @@ kill -TERM $pooler
 wait $pooler
 "#;
 
-/// Makes the folder of a server, which belongs to its user.
-fn make_folder(programs: &Path, setup: &Setup) -> PathBuf {
+/// Makes the folder of a server, which belongs to its user; on a disk if it shall flush.
+fn new_folder(fsync: bool) -> PathBuf {
     let parent = match in_memory() {
-        Some(parent) if !setup.fsync => parent,
+        Some(parent) if !fsync => parent,
         // Where the tests run as root, the folder for temporary files may be closed to other users.
         _ if is_root() => PathBuf::from("/tmp"),
         _ => std::env::temp_dir(),
@@ -286,9 +398,14 @@ fn make_folder(programs: &Path, setup: &Setup) -> PathBuf {
         .expect("a folder for the server can be made")
         .keep();
     give(&folder);
+    folder
+}
+
+/// Makes the data of a new server in its folder.
+fn fill_folder(folder: &Path, programs: &Path, setup: &Setup) {
     let data = folder.join("data");
     run(as_server(&programs.join("initdb"))
-        .current_dir(&folder)
+        .current_dir(folder)
         .args(["--username=loci", "--auth=trust", "--no-sync"])
         .args(["--encoding=UTF8", "--locale=C", "--wal-segsize=1"])
         .arg("--pgdata")
@@ -303,7 +420,6 @@ fn make_folder(programs: &Path, setup: &Setup) -> PathBuf {
         run(Command::new("chmod").arg("600").arg(&file));
         give(&file);
     }
-    folder
 }
 
 /// Returns a folder that lies in memory, if it has room for a server. The tables of a store are many
@@ -334,13 +450,15 @@ fn give(path: &Path) {
 const HOST: &str = "127.0.0.1";
 
 /// Runs the server, and stops it when its standard input ends. The first argument is the folder.
-/// After a restart the server is another process, so that its file tells that it has ended.
+/// After a restart the server is another process, so that its file tells that it has ended. A server
+/// that was stopped for a while goes on before it ends.
 const KEEPER: &str = r#"
 folder=$1; shift
 "$@" </dev/null 2>"$folder.log" &
 server=$!
 read -r _
-kill -INT "$(head -n 1 "$folder/data/postmaster.pid")" 2>/dev/null || kill -INT $server 2>/dev/null
+[ ! -e "$folder/frozen" ] || kill -CONT $(cat "$folder/frozen") 2>/dev/null
+kill -INT "$(head -n 1 "$folder/data/postmaster.pid" 2>/dev/null)" 2>/dev/null || kill -INT $server 2>/dev/null
 wait $server
 tries=100
 while [ -e "$folder/data/postmaster.pid" ] && [ "$tries" -gt 0 ]; do sleep 0.1; tries=$((tries - 1)); done

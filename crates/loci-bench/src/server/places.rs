@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use loci::exit::Failure;
 use loci_core::{Batch, Change, Expect, Memory, Space, Store};
@@ -59,6 +60,22 @@ impl Places {
         &self.schema
     }
 
+    /// Has the server log all statements for a time; returns what it logged. `None` if the server is not
+    /// the run's own.
+    pub fn log_of(&self, time: Duration) -> Option<String> {
+        let server = self.server.as_ref()?;
+        let log_all = |value: &str| {
+            server.sql(&format!("ALTER SYSTEM SET log_statement = '{value}'"));
+            server.sql("SELECT pg_reload_conf()");
+        };
+        log_all("all");
+        let before = server.log().len();
+        wait(time);
+        let mut log = server.log();
+        log_all("none");
+        Some(log.split_off(before.min(log.len())))
+    }
+
     /// Opens the store on the server, with nothing in the memory of this process.
     pub fn postgres(&self) -> Result<PostgresStore, Failure> {
         Ok(PostgresStore::open(Options {
@@ -84,6 +101,14 @@ impl Drop for Places {
             let _ = store.destroy();
         }
     }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "what idle processes do in a time is measured"
+)]
+fn wait(time: Duration) {
+    std::thread::sleep(time);
 }
 
 /// Opens a store in a folder. It writes no segment, the file that would spare it to load the index

@@ -23,7 +23,7 @@ const CANDIDATES: usize = 100;
 const WRITES: usize = 300;
 
 /// Searches a store for the candidates of a question.
-fn search(
+pub fn search(
     store: &dyn Store,
     corpus: &Synthetic,
     space: &Space,

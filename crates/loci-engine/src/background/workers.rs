@@ -21,6 +21,12 @@ pub const START_PAUSE: Duration = Duration::from_secs(1);
 /// The pause between two looks for memories to examine, so that a minute is enough for a new one.
 const EXAMINE_PAUSE: Duration = Duration::from_secs(5);
 
+/// The pause after a look, in times of the look.
+const PAUSES_PER_LOOK: u32 = 8;
+
+/// The pause of a process that may not look which partitions have work, because another one does.
+const LOOK_PAUSE: Duration = Duration::from_secs(15);
+
 /// The longest pause between two rounds that tell other processes which model this one uses.
 const MODEL_CLAIM_MAX: Duration = Duration::from_secs(150);
 
@@ -74,6 +80,9 @@ impl Workers {
             move || flush_audit(&noting, linger, interval),
         );
         workers.spawn("sweeping", &Arc::default(), interval, move || {
+            if !sweeping.leases().may_look(&sweeping.rounds.sweep_look)? {
+                return Ok(interval.max(LOOK_PAUSE));
+            }
             let begun = Instant::now();
             let removed = sweeping.background().sweep()?;
             Ok(if removed > 0 {
@@ -89,8 +98,21 @@ impl Workers {
         });
         // After the first calls are answered.
         let to_examine = engine.background().examine_wakeup();
+        let mut due = Instant::now();
         workers.spawn("examination", to_examine, EXAMINE_PAUSE, move || {
-            examine(&examining, interval)
+            // A person who decided something here sees at once what follows.
+            let is_rung = Instant::now() < due;
+            let pause = if is_rung
+                || examining
+                    .leases()
+                    .may_look(&examining.rounds.examination_look)?
+            {
+                examine(&examining, interval)?
+            } else {
+                LOOK_PAUSE
+            };
+            due = Instant::now() + pause;
+            Ok(pause)
         });
         // Jobs that other processes left can wait until the first calls are answered.
         let to_enrich = engine.background().enrich_wakeup();
@@ -166,8 +188,10 @@ fn examine(engine: &Engine, interval: Duration) -> Result<Duration> {
     if may_go_on {
         return Ok(pause);
     }
+    let looked = begun.elapsed();
     engine.examine_files()?;
-    Ok(interval.min(EXAMINE_PAUSE))
+    // A look at a million spaces takes seconds, and shall take a small part of the time.
+    Ok(interval.min(EXAMINE_PAUSE).max(looked * PAUSES_PER_LOOK))
 }
 
 /// Runs a round of work on embeddings; returns the pause after it, if there may be more to do.

@@ -16,6 +16,9 @@ const LEASE_SECONDS: i64 = 120;
 /// The seconds of the lease for examination. A step takes a fraction of a second, and what a process
 /// that was killed had started must go on in another one well within a minute.
 const EXAMINATION_LEASE_SECONDS: i64 = 10;
+/// The seconds of the leases for looks which partitions have work. If their holder ends without
+/// releasing them, another process finds that work after this time.
+const LOOK_LEASE_SECONDS: i64 = 30;
 /// Seconds for which a model counts as used after a process that used it ended without releasing
 /// it. Long, so that a renewal costs one write every few minutes.
 const USE_SECONDS: i64 = 600;
@@ -208,6 +211,9 @@ pub(crate) struct Rounds {
     pub(crate) sweeping: Lease,
     /// The lease for the examination of memories for what people should decide.
     pub(crate) examining: Lease,
+    /// The leases for the looks which partitions have such work.
+    pub(crate) sweep_look: Lease,
+    pub(crate) examination_look: Lease,
     /// The state of the look at the files of memories.
     pub(crate) files: Mutex<FilesLook>,
     /// The state of the clock in the last sweep round.
@@ -229,6 +235,8 @@ impl Default for Rounds {
             holder: Uuid::now_v7().to_string(),
             sweeping: Lease::of("sweep", LEASE_SECONDS),
             examining: Lease::of("examine", EXAMINATION_LEASE_SECONDS),
+            sweep_look: Lease::of("sweep look", LOOK_LEASE_SECONDS),
+            examination_look: Lease::of("examine look", LOOK_LEASE_SECONDS),
             files: Mutex::default(),
             clock_look: Mutex::new(None),
             models: Mutex::default(),

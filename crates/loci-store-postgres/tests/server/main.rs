@@ -18,6 +18,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use loci_core::{Maintenance, ServerCheck, Timestamp};
 use loci_store_postgres::{Options, PostgresStore};
 use loci_testkit::contract::{PROMISES, Subject, agrees_with_the_naive_store, keep};
 use loci_testkit::postgres::{chosen, server_url};
@@ -85,6 +86,17 @@ fn keep_most_promises(open: &(dyn Fn() -> PostgresStore + Sync)) {
             });
         }
     });
+}
+
+/// Returns what the doctor finds about a subject of the server.
+fn finding(store: &PostgresStore, subject: &str) -> ServerCheck {
+    let mut found = None;
+    store.server_checks(Timestamp::from_microseconds(0), &mut |check| {
+        if check.subject == subject {
+            found = Some(check);
+        }
+    });
+    found.unwrap()
 }
 
 /// Runs statements in the schema of a store, which `@` stands for.

@@ -1,11 +1,11 @@
 //! The promises of every store, by way of a pooler that gives each transaction another connection.
 
-use loci_core::{Maintenance, Store, Timestamp};
+use loci_core::Store;
 use loci_store_postgres::{Options, PostgresStore};
 use loci_testkit::contract::{filter, memory, put};
 use loci_testkit::postgres::{Pooler, Server, Setup, has_row_security};
 
-use crate::{Schemas, keep_most_promises};
+use crate::{Schemas, finding, keep_most_promises};
 
 #[test]
 fn the_promises_hold_behind_a_pooler() {
@@ -44,9 +44,7 @@ pub(crate) fn found(url: &str) -> String {
     let mut options = Options::new(url);
     options.allows_unsafe = true;
     let store = PostgresStore::open(options).unwrap();
-    let checks = store.server_checks(Timestamp::from_microseconds(0));
-    let mut checks = checks.into_iter();
-    checks.find(|check| check.subject == "pooler").unwrap().text
+    finding(&store, "pooler").text
 }
 
 /// The pooler closes connections of the server, and a caller does not notice.

@@ -1,8 +1,7 @@
 //! Row security: the server keeps the spaces apart as well, whatever a statement says.
 
 use loci_core::{
-    CandidateQuery, CheckOutcome, Maintenance, Memory, Page, ServerCheck, Space, Store, Timestamp,
-    TokenStore,
+    CandidateQuery, CheckOutcome, Maintenance, Memory, Page, ServerCheck, Space, Store, TokenStore,
 };
 use loci_store_postgres::{Options, PostgresStore};
 use loci_testkit::contract::{filter, memory, passage, put};
@@ -11,7 +10,7 @@ use tokio_postgres::error::SqlState;
 
 use crate::faults::{Role, as_user, assert_says};
 use crate::maintenance::DROP_GRANTS;
-use crate::{Schemas, run_sql, with_client};
+use crate::{Schemas, finding, run_sql, with_client};
 
 const ON: &str = "ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY";
 const OFF: &str = "DISABLE ROW LEVEL SECURITY, NO FORCE ROW LEVEL SECURITY";
@@ -79,11 +78,7 @@ fn alter_all(options: &Options, change: &str) {
 }
 
 fn check(store: &PostgresStore) -> ServerCheck {
-    let checks = store
-        .server_checks(Timestamp::from_microseconds(0))
-        .into_iter();
-    let mut checks = checks.filter(|check| check.subject == "row security");
-    checks.next().unwrap()
+    finding(store, "row security")
 }
 
 /// Grants a role what a front end needs that does not own the tables.

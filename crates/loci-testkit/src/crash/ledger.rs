@@ -229,6 +229,29 @@ impl Ledger {
         }
     }
 
+    /// Records that a call was refused, and that nothing happened: its effects must not be
+    /// visible. Of a call with several effects that happen one by one, some may have happened: that
+    /// one is returned, and its effects are in doubt until [`settle`](Self::settle).
+    pub fn refuse(&mut self, id: u64) -> Option<Call> {
+        let call = self.open.remove(&id)?;
+        if !call.is_atomic && call.effects.len() > 1 {
+            return Some(call);
+        }
+        for (number, state) in &call.effects {
+            if let Some(thing) = self.things.get_mut(number) {
+                thing.is_busy = false;
+                if thing.states.len() > 1 && thing.states.last() == Some(state) {
+                    thing.states.pop();
+                }
+            }
+        }
+        let kept = call.may_remove.and_then(|kept| self.things.get_mut(&kept));
+        if let Some(thing) = kept {
+            thing.states.pop_if(|state| state.is_none());
+        }
+        None
+    }
+
     /// Removes and returns the calls that will never be answered. Their effects are in doubt until
     /// [`settle`](Self::settle).
     pub fn give_up(&mut self, is_lost: impl Fn(&Call) -> bool) -> Vec<Call> {

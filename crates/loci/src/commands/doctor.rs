@@ -16,8 +16,9 @@ pub use languages::{ModelLanguages, model_languages, model_offer};
 pub use place::open_to_others;
 
 use std::fmt::{self, Write};
+use std::io;
 
-use loci_core::{CheckOutcome, Clock, ServerCheck};
+use loci_core::{CheckOutcome, Clock};
 use serde_json::{Value, json};
 
 use crate::cli;
@@ -62,6 +63,71 @@ impl fmt::Display for Verdict {
 /// The name of a check, the verdict, and the reason.
 type Finding = (&'static str, Verdict, String);
 
+/// The findings so far. Each is printed as soon as it is known, unless JSON is asked for, because a
+/// check may take long.
+struct Findings {
+    list: Vec<Finding>,
+    output: Output,
+    /// The first failure to print one.
+    printed: io::Result<()>,
+}
+
+impl Findings {
+    fn new(output: Output) -> Self {
+        Findings {
+            list: Vec::new(),
+            output,
+            printed: Ok(()),
+        }
+    }
+
+    fn push(&mut self, finding: Finding) {
+        if !self.output.json && self.printed.is_ok() {
+            self.printed = self.output.text(row(&finding));
+        }
+        self.list.push(finding);
+    }
+
+    fn extend(&mut self, findings: impl IntoIterator<Item = Finding>) {
+        for finding in findings {
+            self.push(finding);
+        }
+    }
+
+    /// Prints the outcome of all checks, and once more the ones that need attention; fails with the
+    /// code of the first failure among them.
+    fn end(self) -> Result<(), Failure> {
+        self.printed?;
+        let findings = self.list;
+        let mut text = String::new();
+        if findings.len() > 1 {
+            let _ = writeln!(text, "\n{}", summary(&findings));
+            let needs_attention = |(_, verdict, _): &&Finding| verdict.need() < Verdict::Ok.need();
+            let mut by_need: Vec<&Finding> = findings.iter().filter(needs_attention).collect();
+            by_need.sort_by_key(|(_, verdict, _)| verdict.need());
+            text.extend(by_need.into_iter().map(row));
+        }
+        let row = |(what, verdict, why): &Finding| json!({"check": what, "verdict": verdict.to_string(), "text": why});
+        let first = findings.iter().min_by_key(|(_, verdict, _)| verdict.need());
+        let value = json!({
+            "verdict": first.map(|(_, verdict, _)| verdict.to_string()),
+            "summary": summary(&findings),
+            "checks": findings.iter().map(row).collect::<Value>(),
+        });
+        self.output.either(&value, text)?;
+        let worst = findings.iter().find_map(|(_, verdict, _)| match verdict {
+            Verdict::Fail(exit) => Some(*exit),
+            _ => None,
+        });
+        worst.map_or(Ok(()), |exit| Err(Failure::new(exit, "")))
+    }
+}
+
+/// Returns the line of a finding.
+fn row((what, verdict, why): &Finding) -> String {
+    format!("{verdict:4}  {what:12}  {why}\n")
+}
+
 pub fn run(settings: &Settings, arguments: &cli::Doctor, output: Output) -> Result<(), Failure> {
     if let Some(file) = &arguments.salvage {
         return salvage::run(settings, file, output);
@@ -72,18 +138,16 @@ pub fn run(settings: &Settings, arguments: &cli::Doctor, output: Output) -> Resu
     if let Some(url) = &arguments.server {
         return server::run(settings, url, output);
     }
-    let mut findings = if arguments.fix {
-        let mut findings = fix::run(settings);
+    let mut findings = Findings::new(output);
+    if arguments.fix {
+        findings.extend(fix::run(settings));
         findings.extend(outside::sweep());
-        findings
-    } else {
-        Vec::new()
-    };
+    }
     if arguments.trust_clock {
         findings.push(fix::trust_clock(settings));
     }
-    findings.extend(look(settings));
-    report(&findings, output)
+    look(settings, &mut findings);
+    findings.end()
 }
 
 /// Returns the outcome of all checks in one line.
@@ -110,55 +174,29 @@ fn summary(findings: &[Finding]) -> String {
     }
 }
 
-/// Prints findings, in the text those first that need attention; fails with the code of the first failure among them.
-fn report(findings: &[Finding], output: Output) -> Result<(), Failure> {
-    let mut text = match findings {
-        [] | [_] => String::new(),
-        several => summary(several) + "\n",
-    };
-    let mut by_need: Vec<&Finding> = findings.iter().collect();
-    by_need.sort_by_key(|(_, verdict, _)| verdict.need());
-    for (what, verdict, why) in by_need {
-        let _ = writeln!(text, "{verdict:4}  {what:12}  {why}");
-    }
-    let row = |(what, verdict, why): &Finding| json!({"check": what, "verdict": verdict.to_string(), "text": why});
-    let first = findings.iter().min_by_key(|(_, verdict, _)| verdict.need());
-    let value = json!({
-        "verdict": first.map(|(_, verdict, _)| verdict.to_string()),
-        "summary": summary(findings),
-        "checks": findings.iter().map(row).collect::<Value>(),
-    });
-    output.either(&value, text)?;
-    let worst = findings.iter().find_map(|(_, verdict, _)| match verdict {
-        Verdict::Fail(exit) => Some(*exit),
-        _ => None,
-    });
-    worst.map_or(Ok(()), |exit| Err(Failure::new(exit, "")))
-}
-
 /// The finding of a check or a repair that failed.
 fn failed(what: &'static str, failure: Failure) -> Finding {
     (what, Verdict::Fail(failure.exit), failure.message)
 }
 
 /// Runs all checks.
-fn look(settings: &Settings) -> Vec<Finding> {
+fn look(settings: &Settings, findings: &mut Findings) {
     let data = &settings.data;
     let location = settings.store_for(data);
     let is_shared = location.is_shared();
-    let mut findings = match location.existing() {
-        Err(absent) if !data.exists() => vec![failed("data folder", absent)],
-        _ => vec![place::folder(data)],
-    };
+    findings.push(match location.existing() {
+        Err(absent) if !data.exists() => failed("data folder", absent),
+        _ => place::folder(data),
+    });
     if is_shared {
-        findings.extend(store_server(settings));
+        store_server(settings, findings);
     }
     if data.is_dir() && !is_shared {
         let files = settings.store_files();
         if let Ok(files) = &files {
             findings.extend(place::disk(&**files));
         }
-        findings.extend(database(settings));
+        database(settings, findings);
         findings.extend(place::processes(settings));
         if let Ok(files) = &files {
             findings.extend(place::leftovers_finding(&**files));
@@ -179,7 +217,6 @@ fn look(settings: &Settings) -> Vec<Finding> {
     findings.extend(outside::leftovers());
     let doubled = hosts.iter().filter(|host| host.is_doubled());
     findings.extend(doubled.map(|host| ("hosts", Verdict::Warn, double_advice(host.host))));
-    findings
 }
 
 /// Names the hosts that start loci and have not called a tool yet: a hint, since they may be new.
@@ -198,7 +235,7 @@ fn silent_hosts(hosts: &[DetectedHost]) -> Option<Finding> {
 }
 
 /// Checks the database, if it opens.
-fn database(settings: &Settings) -> Vec<Finding> {
+fn database(settings: &Settings, findings: &mut Findings) {
     const WHAT: &str = "database";
     // A server has its tables made by this command, as an administrator may want.
     let is_shared = settings.store_for(&settings.data).is_shared();
@@ -208,41 +245,38 @@ fn database(settings: &Settings) -> Vec<Finding> {
         Parts::open_to_read(settings)
     };
     match opened {
-        Ok(parts) => database::look(settings, &parts),
+        Ok(parts) => database::look(settings, &parts, findings),
         Err(failure) if failure.exit == Exit::Usage => {
             let why = format!(
                 "not looked at, since the settings are wrong: {}",
                 failure.message
             );
-            vec![(WHAT, Verdict::Warn, why)]
+            findings.push((WHAT, Verdict::Warn, why));
         }
         Err(Failure { exit, message }) => {
             let why = place::naming_holders(settings, message);
-            vec![(WHAT, Verdict::Fail(exit), why)]
+            findings.push((WHAT, Verdict::Fail(exit), why));
         }
     }
 }
 
 /// Checks the server that the store is on, and the database if the server can be used.
-fn store_server(settings: &Settings) -> Vec<Finding> {
-    let checks = match open_store(settings, &settings.data) {
-        Ok(store) => store.server_checks(SystemClock.now()),
-        Err(failure) => return vec![failed("server", failure)],
+fn store_server(settings: &Settings, findings: &mut Findings) {
+    let store = match open_store(settings, &settings.data) {
+        Ok(store) => store,
+        Err(failure) => return findings.push(failed("server", failure)),
     };
-    let is_usable = checks
-        .iter()
-        .all(|check| check.outcome != CheckOutcome::Faulty);
-    let finding = |check: ServerCheck| {
+    let mut is_usable = true;
+    store.server_checks(SystemClock.now(), &mut |check| {
         let verdict = match check.outcome {
             CheckOutcome::Sound => Verdict::Ok,
             CheckOutcome::Doubtful => Verdict::Warn,
             CheckOutcome::Faulty => Verdict::Fail(Exit::DataFolder),
         };
-        (check.subject, verdict, check.text)
-    };
-    let mut findings: Vec<_> = checks.into_iter().map(finding).collect();
+        is_usable &= check.outcome != CheckOutcome::Faulty;
+        findings.push((check.subject, verdict, check.text));
+    });
     if is_usable {
-        findings.extend(database(settings));
+        database(settings, findings);
     }
-    findings
 }

@@ -1,6 +1,6 @@
-//! The built `loci` under kills, power cuts and failing disks: no acknowledged write is lost, none
-//! is stored in part, and the next start needs no repair. Only Linux lets a library intercept
-//! system calls.
+//! The built `loci` under kills, power cuts and failing disks, and with a PostgreSQL server that dies
+//! or whose connections are cut: no acknowledged write is lost, none is stored in part, and the next
+//! start needs no repair. Only Linux lets a library intercept system calls.
 //!
 //! `LOCI_CRASH_SECONDS` is the duration of each test (10). Random choices come from the same seed
 //! each time; `LOCI_CRASH_SEED=$RANDOM just crash` uses another one, and each test prints its seed,
@@ -16,11 +16,14 @@
     reason = "a test that fails may panic, and says how much it tried"
 )]
 
+mod cluster;
+mod failover;
 mod faults;
 mod kills;
 mod observe;
 mod place;
 mod power;
+mod proxy;
 mod run;
 #[path = "../it/scratch.rs"]
 mod scratch;

@@ -1,8 +1,9 @@
-//! Reads the content of a data folder.
+//! Reads the content of a data folder, or of a store on a server.
 
 use std::path::Path;
 
 use loci_core::{ArchiveStore, Archived, Maintenance, Memory, Record, Tier, Timestamp};
+use loci_store_postgres::PostgresStore;
 use loci_store_sqlite::{Options, SqliteStore};
 use loci_testkit::crash::{Found, Ledger, Seen, version_of};
 
@@ -28,8 +29,18 @@ pub fn inspect(data: &Path, is_checked: bool) -> Result<(Found, Vec<String>), St
     ))
 }
 
+/// Reads all records of a store on a server, and checks it.
+pub fn inspect_server(url: &str) -> Result<(Found, Vec<String>), String> {
+    let options = loci_store_postgres::Options::new(url);
+    let store = PostgresStore::open(options).map_err(|error| error.to_string())?;
+    let found = read(&store)?;
+    let problems = store.integrity_check().map_err(|error| error.to_string())?;
+    let problems = problems.iter().map(|problem| format!("{problem:?}"));
+    Ok((found, problems.collect()))
+}
+
 /// Reads all records of a store.
-fn read(store: &SqliteStore) -> Result<Found, String> {
+fn read(store: &dyn ArchiveStore) -> Result<Found, String> {
     let mut found = Found::default();
     let mut settings = [None, None];
     // As of the earliest time, so that nothing has expired.

@@ -379,13 +379,14 @@ fn a_memory_that_is_not_judged_in_time_is_told() {
 }
 
 #[test]
-fn the_verdict_comes_first_and_what_is_wrong_after_it() {
+fn each_finding_is_told_then_the_verdict_and_what_is_wrong() {
     let place = Place::new();
     place.add(&["a"]);
     let well = place.run(&["doctor"]).succeeded().stdout;
-    let first = well.lines().next().unwrap();
+    assert!(well.starts_with("ok    data folder"), "{well}");
+    let last = well.lines().last().unwrap();
     assert!(
-        first.starts_with("all is well: ") && first.ends_with(" checks"),
+        last.starts_with("all is well: ") && last.ends_with(" checks"),
         "{well}"
     );
     assert!(well.contains(" kB") && !well.contains(" bytes"), "{well}");
@@ -393,13 +394,16 @@ fn the_verdict_comes_first_and_what_is_wrong_after_it() {
     place.write("data/vault/a.md", "\0");
     place.run(&["vault", "reconcile"]).succeeded();
     let warned = place.run(&["doctor"]).succeeded().stdout;
-    let mut lines = warned.lines();
+    let (told, verdict) = warned.split_once("\n\n").unwrap();
+    let mut lines = verdict.lines();
     let first = lines.next().unwrap();
     assert!(
         first.starts_with("loci works, with 1 warning in "),
         "{warned}"
     );
-    assert!(lines.next().unwrap().starts_with("warn  notes"), "{warned}");
+    let wrong = lines.next().unwrap();
+    assert!(wrong.starts_with("warn  notes"), "{warned}");
+    assert!(told.contains(wrong) && lines.next().is_none(), "{warned}");
 }
 
 #[cfg(target_os = "linux")]

@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::Stdio;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use loci_testkit::postgres::{Server, Setup};
 use serde_json::{Value, json};
@@ -372,4 +373,76 @@ fn commands_take_leave_of_the_server() {
     for broken in ["could not receive data", "unexpected EOF"] {
         assert!(!log.contains(broken), "{log}");
     }
+}
+
+/// The longest time that a command may take, whatever a standby does.
+const COMMAND_MAX: Duration = Duration::from_secs(30);
+
+/// `LOCI_TEST_COMMIT_SECONDS` is the time after which a commit is given up, 2 if it is not set.
+#[test]
+fn every_command_ends_while_a_standby_does_not_answer() {
+    let seconds = std::env::var("LOCI_TEST_COMMIT_SECONDS").unwrap_or_else(|_| "2".to_owned());
+    let server = Server::start(&Setup {
+        fsync: true,
+        ..Setup::default()
+    });
+    let machine = || {
+        Place::new()
+            .with("LOCI_STORE", &server.url)
+            .with("LOCI_STORE_COMMIT_SECONDS", &seconds)
+    };
+    let first = machine();
+    let id = first.add(&["Tea is at four."]);
+    let token = first.json(&["token", "create", "--subject", "ann"]);
+    let token = token["id"].as_str().unwrap();
+    let standby = server.start_standby(None);
+    server.require_standby();
+    first.run(&["doctor"]).succeeded();
+    standby.freeze();
+    let name = "walreceiver at 127.0.0.1 (last heard of ";
+    let seen = first.run(&["doctor"]);
+    let rows: Vec<&str> = seen.stdout.lines().collect();
+    assert!(
+        rows[2].starts_with("fail  standbys") && rows[2].contains(name),
+        "{seen:?}"
+    );
+    let commands: [&[&str]; 18] = [
+        &["doctor"],
+        &["doctor", "--fix"],
+        &["list"],
+        &["search", "tea"],
+        &["show", &id],
+        &["stats"],
+        &["audit"],
+        &["token", "list"],
+        &["export", "export.jsonl"],
+        &["backup", "backup.tar"],
+        &["add", "Milk is at five."],
+        &["forget", &id],
+        &["import", "in.jsonl"],
+        &["token", "create", "--subject", "bob"],
+        &["token", "revoke", token],
+        &["reindex"],
+        &["palace", "mine", "shop", "--wing", "shop"],
+        &["bootstrap"],
+    ];
+    std::thread::scope(|scope| {
+        for arguments in commands {
+            let place = machine();
+            place.write("in.jsonl", r#"{"content": "Bread is at six."}"#);
+            place.write("shop/kiln.md", "The kiln of the shop is fired on Monday.");
+            scope.spawn(move || {
+                let begun = Instant::now();
+                let ended = place.run(arguments);
+                let took = begun.elapsed();
+                eprintln!(
+                    "{arguments:?} took {took:?}: {}{}",
+                    ended.stdout, ended.stderr
+                );
+                assert!(took < COMMAND_MAX, "{arguments:?} took {took:?}");
+            });
+        }
+    });
+    standby.thaw();
+    first.add(&["Water is at six."]);
 }

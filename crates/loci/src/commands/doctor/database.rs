@@ -11,7 +11,7 @@ use loci_core::{
 };
 use loci_engine::{Facets, List, ModelState, NoteStatus};
 
-use super::{Finding, Verdict, languages, place};
+use super::{Finding, Findings, Verdict, languages, place};
 use crate::corruption;
 use crate::exit::{Exit, Failure};
 use crate::output::moment;
@@ -26,11 +26,12 @@ const FAILED_JOBS_SHOWN_MAX: usize = 10;
 /// The longest time for which a job may have been due before the check warns.
 const JOB_DUE_SECONDS_MAX: i64 = 3_600;
 
-pub fn look(settings: &Settings, parts: &Parts) -> Vec<Finding> {
-    let mut findings = integrity(settings, parts);
-    let is_damaged = findings
+pub fn look(settings: &Settings, parts: &Parts, findings: &mut Findings) {
+    let found = integrity(settings, parts);
+    let is_damaged = found
         .iter()
         .any(|(_, verdict, _)| matches!(verdict, Verdict::Fail(Exit::Database)));
+    findings.extend(found);
     // A write into a corrupt file may overwrite what is still readable.
     if !is_damaged {
         findings.push(writing(settings, parts));
@@ -55,7 +56,6 @@ pub fn look(settings: &Settings, parts: &Parts) -> Vec<Finding> {
     findings.extend(token_file(&secret::file_in(&settings.data), &*parts.store));
     findings.extend(newest(parts));
     findings.extend(jumped_clock(parts));
-    findings
 }
 
 fn integrity(settings: &Settings, parts: &Parts) -> Vec<Finding> {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use loci_core::StoreFault;
 use loci_http::{Readiness, check_ready};
 
-use super::{Verdict, report};
+use super::{Findings, Verdict};
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
 use crate::own_server::{own_url, running_url};
@@ -44,5 +44,7 @@ pub fn run(settings: &Settings, url: &str, output: Output) -> Result<(), Failure
         }
         Err(error) => (Verdict::Fail(Exit::Failure), error.message),
     };
-    report(&[("server", finding.0, finding.1)], output)
+    let mut findings = Findings::new(output);
+    findings.push(("server", finding.0, finding.1));
+    findings.end()
 }
