@@ -35,7 +35,7 @@ pub(crate) fn run(data: &[u8]) {
         assert!(!project.name.is_empty() && project.place.starts_with('/'));
     }
     let whole = match conversation::read(&path, None, u64::MAX) {
-        // One that only begins as a database does is damaged.
+        // One that only starts as a database does is damaged.
         Err(_) if data.starts_with(DATABASE) => return,
         whole => whole.expect("a file that is there can be read"),
     };
