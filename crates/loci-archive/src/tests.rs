@@ -2,6 +2,7 @@ use std::fs;
 use std::io::Cursor;
 use std::sync::Arc;
 
+use loci_core::limits::IMPORT_BATCH_BYTES;
 use loci_core::{
     Access, Archived, CacheEntry, Caller, Citation, CitationKind, ContentHash, Decision, Delivery,
     EnrichmentStatus, Fact, FileProblem, FileProblemKind, FileStamp, IdempotentReply, Link,
@@ -960,8 +961,8 @@ fn what_waits_is_bounded_by_the_bytes_that_were_read() {
     let notes = VaultFolder::new(place.path().join("notes"), place.path().join("lock"), clock);
     for (bytes, stored) in [
         (1, [0, 0, 0]),
-        (9 << 20, [0, 1, 2]),
-        (8 << 20, [0, 0, 2]),
+        (IMPORT_BATCH_BYTES / 2 + 1, [0, 1, 2]),
+        (IMPORT_BATCH_BYTES / 2, [0, 0, 2]),
         (100 << 20, [0, 1, 2]),
     ] {
         let system = engine.system(&Caller::local());
