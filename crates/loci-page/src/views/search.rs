@@ -19,7 +19,6 @@ use crate::card::Card;
 use crate::encoding::encoded;
 use crate::excerpt::{Marker, Piece};
 use crate::form::Form;
-use crate::paging;
 use crate::projects::projects_of;
 use crate::request::RequestContext;
 use crate::view::{Tab, view};
@@ -28,10 +27,8 @@ use filters::{Chip, KEPT, SearchQuery};
 pub(crate) use match_strength::MatchStrength;
 use saved::{Question, SavedSearch};
 
-/// The results of one page, and of a part if a request does not say.
+/// The results of one page.
 const LIMIT: usize = 20;
-/// The name of the list in its cursors.
-const LIST: &str = "search";
 /// The last calls of a program whose memories are looked for.
 const CALLS_MAX: usize = 5_000;
 /// The characters of a result's passage.
@@ -50,8 +47,6 @@ pub(crate) struct SearchResults {
     /// The number of results, which a search ranks at most; the first 100 can be reached.
     pub(crate) total: u64,
     pub(crate) offset: usize,
-    /// The cursor of the next part; null after the last one that can be reached.
-    pub(crate) next_cursor: Option<String>,
     /// Why the search may be incomplete.
     pub(crate) degraded: Option<String>,
     /// The texts that the model has not read yet, if the search may be incomplete for that.
@@ -153,8 +148,19 @@ fn find(
         Some(program) => Some(memories_of_program(context, program)?),
         None => None,
     };
-    let part = Part::of(&query, filed.is_some())?;
-    let (offset, limit) = (part.offset, part.looked_at);
+    let reach = reach_of(&query);
+    let is_ranked = query.is_question() || filed.is_some();
+    let offset = if is_ranked {
+        query.offset.min(reach)
+    } else {
+        query.offset
+    };
+    // One more tells whether there is another page.
+    let limit = match &filed {
+        Some(_) => reach,
+        None if query.is_question() => (offset + LIMIT + 1).min(reach),
+        None => LIMIT + 1,
+    };
     let browse = query.browse(limit)?;
     let (mut found, skipped) = if query.is_question() {
         (search(context, &query.q, browse, logged)?, 0)
@@ -165,21 +171,14 @@ fn find(
     };
     let bound = filed.map(|filed| filed.narrow(&mut found.hits, limit));
     let reachable = skipped + found.hits.len();
-    let offset = match part.start_in(&found.hits) {
-        Some(start) => skipped + start,
-        None => offset,
-    };
     let hits: Vec<Ranked> = found
         .hits
         .drain(..)
         .skip(offset - skipped)
-        .take(part.limit)
+        .take(LIMIT)
         .collect();
-    let results = offset + hits.len();
-    let last = hits.last().filter(|_| reachable > results);
-    let next_cursor = last.map(|last| part.cursor_behind(results, &last.memory));
     let hits = shown(context, &query.q, hits);
-    let is_all = bound.is_some() || reachable <= results;
+    let is_all = bound.is_some() || reachable <= offset + LIMIT;
     let total = match admitted {
         _ if is_all => reachable as u64,
         Some(admitted) => admitted,
@@ -197,7 +196,6 @@ fn find(
         hits,
         total,
         offset,
-        next_cursor,
         degraded: found.degraded,
         bound,
         programs: Vec::new(),
@@ -210,63 +208,6 @@ fn find(
         query,
         reachable,
     })
-}
-
-/// The part of the results that is asked for.
-struct Part {
-    limit: usize,
-    /// The results before it.
-    offset: usize,
-    /// The results that are looked at: with one more than it has, which tells whether there are others.
-    looked_at: usize,
-    /// The id of the last result before it, if a cursor names it: its rank may have changed since.
-    behind: Option<String>,
-    /// The conditions that its cursors hold for.
-    conditions: String,
-}
-
-impl Part {
-    /// Returns the part that a query asks for; `of_program` if what a program stored is to be found
-    /// among all that can be reached.
-    fn of(query: &SearchQuery, of_program: bool) -> Result<Self> {
-        let limit = query
-            .limit
-            .map_or(Ok(LIMIT), |limit| paging::limit(Some(limit)))?;
-        let conditions = query.parameters();
-        let place = paging::place_behind(LIST, &conditions, query.cursor.as_deref())?;
-        let place = place.as_deref().and_then(|place| place.split_once(' '));
-        let named = place.and_then(|(results, id)| Some((results.parse().ok()?, id.to_owned())));
-        let (offset, behind) =
-            named.map_or((query.offset, None), |(results, id)| (results, Some(id)));
-        let reach = reach_of(query);
-        let is_ranked = query.is_question() || of_program;
-        let offset = if is_ranked { offset.min(reach) } else { offset };
-        let looked_at = match is_ranked {
-            true if of_program || behind.is_some() => reach,
-            true => (offset + limit + 1).min(reach),
-            false => limit + 1,
-        };
-        Ok(Part {
-            limit,
-            offset,
-            looked_at,
-            behind,
-            conditions,
-        })
-    }
-
-    /// Returns where it begins among results, if the result before it is one of them.
-    fn start_in(&self, hits: &[Ranked]) -> Option<usize> {
-        let behind = self.behind.as_deref()?;
-        let place = hits.iter().position(|hit| hit.memory.id.as_str() == behind);
-        place.map(|place| place + 1)
-    }
-
-    /// Returns the cursor behind a result, up to which there are this many.
-    fn cursor_behind(&self, results: usize, last: &Memory) -> String {
-        let place = format!("{results} {}", last.id.as_str());
-        paging::cursor_behind(LIST, &self.conditions, &place)
-    }
 }
 
 /// Returns about how many minutes the model takes to read the texts that wait, if it can be told.
@@ -460,7 +401,7 @@ impl SearchResults {
 
     /// Returns the path of the next page, if it can be reached.
     pub(crate) fn next(&self) -> Option<String> {
-        let next = self.last();
+        let next = self.offset + LIMIT;
         (self.reachable > next).then(|| self.query.path_at(next))
     }
 

@@ -108,51 +108,6 @@ async fn a_list_in_parts_shows_each_memory_once_while_others_write() {
 }
 
 #[tokio::test]
-async fn a_search_in_parts_shows_each_result_once() {
-    let page = TestPage::new();
-    for number in 0..7 {
-        page.remember("ann", &format!("the kiln is fired on day {number}"));
-    }
-    for question in ["q=kiln", "type=fact"] {
-        let (mut listed, mut cursor) = (Vec::new(), String::new());
-        loop {
-            let path = format!("/search?{question}&limit=2{cursor}");
-            let part = get(&page, "ann", &path).await.json();
-            let hits = part["hits"].as_array().unwrap();
-            assert_eq!(part["offset"], listed.len(), "{part}");
-            listed.extend(hits.iter().map(|hit| hit["memory"]["id"].to_string()));
-            let Some(next) = part["next_cursor"].as_str() else {
-                break;
-            };
-            assert_eq!(hits.len(), 2, "{part}");
-            cursor = format!("&cursor={next}");
-        }
-        let all = get(&page, "ann", &format!("/search?{question}"))
-            .await
-            .json();
-        let hits = all["hits"].as_array().unwrap().iter();
-        let all: Vec<String> = hits.map(|hit| hit["memory"]["id"].to_string()).collect();
-        assert_eq!(listed, all, "{question}");
-    }
-    // A part whose last result is first now begins behind it all the same.
-    let part = get(&page, "ann", "/search?type=fact&limit=1").await.json();
-    let next = part["next_cursor"].as_str().unwrap();
-    let newer = page.remember("ann", "a newer one");
-    let path = format!("/search?type=fact&limit=1&cursor={next}");
-    let part_behind = get(&page, "ann", &path).await.json();
-    assert_ne!(part_behind["hits"][0]["memory"]["id"], newer);
-    assert_ne!(
-        part_behind["hits"][0]["memory"]["id"],
-        part["hits"][0]["memory"]["id"]
-    );
-    let other = get(&page, "ann", &format!("/search?q=kiln&cursor={next}")).await;
-    assert_eq!(other.status, StatusCode::BAD_REQUEST);
-    assert_eq!(other.json()["error"]["argument"], "cursor");
-    let limit = get(&page, "ann", "/search?q=kiln&limit=101").await;
-    assert_eq!(limit.json()["error"]["argument"], "limit");
-}
-
-#[tokio::test]
 async fn a_cursor_holds_for_its_list_and_says_what_to_do_otherwise() {
     let page = TestPage::new();
     for number in 0..3 {

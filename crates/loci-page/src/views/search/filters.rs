@@ -62,11 +62,6 @@ pub(crate) struct SearchQuery {
     #[serde(default)]
     #[param(example = 20)]
     pub(crate) offset: usize,
-    /// The number of results of this part, 1 to 100; 20 if it is left out.
-    pub(crate) limit: Option<usize>,
-    /// The `next_cursor` of the part before; the first part if it is left out. New memories can change the
-    /// ranking between two parts; a list without a question then goes on where it was.
-    pub(crate) cursor: Option<String>,
 }
 
 /// A filter that is set, with the way to unset it.
