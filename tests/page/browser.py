@@ -146,12 +146,15 @@ class Browser:
 
     def press(self, text):
         """Presses the button with a text, after what hides it is opened."""
-        button = self.until(
-            lambda: next(button for button in self.all("button") if button.get_property("textContent").strip() == text),
-            text,
-        )
-        self.reveal(button)
-        self.click(button)
+
+        def pressed():
+            # An event may replace the part with the button: then nothing was pressed, and the new one is looked for.
+            button = next(button for button in self.all("button") if button.get_property("textContent").strip() == text)
+            self.reveal(button)
+            self.click(button)
+            return True
+
+        self.until(pressed, text)
 
     def click(self, element):
         """Clicks an element, which may lie behind the bar of a small screen before it is scrolled to."""
