@@ -7,7 +7,7 @@ use sha2::{Digest as _, Sha256};
 /// The number of bytes of a hash that are kept: two different texts never share these.
 const HASH_BYTES: usize = 16;
 
-/// Counts how often something was said, by a hash of it: a source may have gigabytes of texts, which are
+/// Counts how often something was said, by its hash: a source may have gigabytes of texts, which are
 /// not kept.
 #[derive(Debug, Default)]
 pub struct Repetitions(HashMap<[u8; HASH_BYTES], u64>);

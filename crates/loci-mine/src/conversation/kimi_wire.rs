@@ -3,7 +3,7 @@
 //! Kimi Code keeps one for each agent of a session, `~/.kimi-code/sessions/<project>/<session>/agents/<agent>/`,
 //! and notes the folder of the project in the `state.json` of the session. The words of a person stand there
 //! twice: as the prompt of a turn, and then as a message of the context, which counts. Only of a command is
-//! the prompt the person's text, and the message what the program made of it. Only the agent `main` speaks
+//! the prompt the person's text, and the message the program's form of that text. Only the agent `main` speaks
 //! with a person.
 //!
 //! The older Kimi CLI keeps one beside each `context.jsonl`, which has the same words: it is read only where
@@ -22,7 +22,7 @@ use crate::plain_file;
 /// The folder of the agents of a session, and the agent that speaks with a person.
 const AGENTS: &str = "agents";
 const MAIN: &str = "main";
-/// The file with what Kimi Code notes of a session, and the most bytes of it.
+/// The file with Kimi Code's notes about a session, and its most bytes.
 const STATE: &str = "state.json";
 const STATE_BYTES_MAX: u64 = 4 << 20;
 /// The file of Kimi CLI with the messages of a session.
