@@ -13,7 +13,7 @@ default:
 
 # What CI runs: every promise, the dear ones by a chosen half (docs/building.md says which, and why); says at the end which step failed and what each took
 check:
-    scripts/steps "fmt-check tidy packaging licences models test-linted crash-quick postgres-quick" "page" "e2e conformance hosts-quick"
+    scripts/steps "fmt-check tidy packaging licences models test-linted crash-quick postgres-quick" "page-quick" "e2e conformance hosts-quick"
 
 # Runs the whole of what `check` samples: all hosts, PostgreSQL 18 with row security, damages and crashes; takes two hours
 check-all:
@@ -116,6 +116,10 @@ e2e *files: environment programs
 # Drives the page in Chromium
 page: environment programs
     python -m unittest discover --start-directory tests/page --verbose
+
+# The same, each story on a large screen by day and on a small one by night
+page-quick: environment programs
+    LOCI_PAGE=quick python -m unittest discover --start-directory tests/page --verbose
 
 # Takes the pictures of README and of docs/page.md again, from the product in Chromium; look at them before you commit
 pictures: environment programs

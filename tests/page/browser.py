@@ -26,6 +26,19 @@ AXE_VERSION = "4.14.1"
 AXE_FOLDER = ROOT / "target" / "page"
 # The background of a debug build is slow on a machine that does more.
 WAIT_SECONDS = 60
+WIDE, NARROW = {"width": 1280, "height": 800}, {"width": 390, "height": 844}
+LOOKS = [{**size, "dark": dark} for size in (WIDE, NARROW) for dark in (False, True)]
+# Each width and each theme are in a check; their other two pairs are left to `just page`.
+if os.environ.get("LOCI_PAGE") == "quick":
+    LOOKS = [{**WIDE, "dark": False}, {**NARROW, "dark": True}]
+
+
+def looks(plain=False):
+    """What a story is seen in; with `plain`, at both widths without scripts as well."""
+    yield from ({**look, "scripts": True} for look in LOOKS)
+    if plain:
+        yield {**WIDE, "dark": False, "scripts": False}
+        yield {**NARROW, "dark": True, "scripts": False}
 
 
 def programs():
@@ -249,4 +262,4 @@ def settle():
     time.sleep(2.5)
 
 
-__all__ = ["Browser", "Server", "add", "axe", "call", "entrance", "environment", "os", "programs", "run", "settle"]
+__all__ = ["Browser", "LOOKS", "NARROW", "Server", "WIDE", "add", "axe", "call", "entrance", "environment", "looks", "os", "programs", "run", "settle"]

@@ -12,12 +12,11 @@ import time
 import unittest
 import urllib.request
 
-from browser import Browser, Server, add, call, entrance, programs, run
+from browser import Browser, Server, add, call, entrance, looks, programs, run
 
 sys.path.insert(0, "tests/e2e")
 from support import configuration, data_folder  # noqa: E402
 
-SCREENS = ((1280, 800), (390, 844))
 MANY = 3_700
 # The views with the bar.
 VIEWS = ("/", "/search", "/browse", "/browse/room", "/browse/overview", "/facts", "/review", "/activity", "/settings", "/nowhere")
@@ -112,15 +111,6 @@ class Place:
             raise AssertionError(reply)
 
 
-def each_look(plain=False):
-    """Both screens in light and dark; with `plain`, one of each without scripts as well."""
-    for width, height in SCREENS:
-        for dark in (False, True):
-            yield {"width": width, "height": height, "dark": dark, "scripts": True}
-        if plain:
-            yield {"width": width, "height": height, "dark": width < 1000, "scripts": False}
-
-
 def visible(browser, selector):
     return [element for element in browser.all(selector) if element.is_displayed()]
 
@@ -129,7 +119,7 @@ def visible(browser, selector):
 class Home(unittest.TestCase):
     def test_a_first_start_shows_three_steps_which_tick_themselves(self):
         place = Place(self)
-        for look in each_look(plain=True):
+        for look in looks(plain=True):
             with self.subTest(**look):
                 browser = place.signed_in(**look)
                 steps = browser.find(".checklist ol").text
@@ -154,13 +144,13 @@ class Home(unittest.TestCase):
         address = slow_model(self)
         settings = f'[embedding]\nprovider = "http"\nurl = "{address}"\nmodel = "slow"\n'
         place = Place(self, settings)
-        looks = list(each_look(plain=True))
-        browsers = [place.signed_in(**look) for look in looks]
+        seen_in = list(looks(plain=True))
+        browsers = [place.signed_in(**look) for look in seen_in]
         lines = "".join(json.dumps({"content": f"Entry {number} waits."}) + "\n" for number in range(800))
         imported = run(place.data, "import", "-", "--no-wait", stdin=lines.encode())
         self.assertEqual(imported.returncode, 0, imported.stderr)
         browsers[0].until_at("/", lambda: "min" in browsers[0].find(".state.waiting").text, "the time left")
-        for look, browser in zip(looks, browsers):
+        for look, browser in zip(seen_in, browsers):
             with self.subTest(**look):
                 browser.open("/")
                 self.assertIn("found by words", browser.find(".state.waiting").text)
@@ -170,7 +160,7 @@ class Home(unittest.TestCase):
                 browser.says("still")
         gone = "return !document.querySelector('.state.waiting') && !!document.querySelector('.state')"
         browsers[0].until_at("/", lambda: browsers[0].driver.execute_script(gone), "the end")
-        for look, browser in zip(looks, browsers):
+        for look, browser in zip(seen_in, browsers):
             with self.subTest(**look):
                 browser.open("/search?q=entry")
                 self.assertNotIn("still", browser.find("main").text)
@@ -179,9 +169,9 @@ class Home(unittest.TestCase):
         for settings in ("", f'[embedding]\nprovider = "http"\nurl = "{slow_model(self)}"\nmodel = "slow"\n'):
             place = Place(self, settings)
             place.remember("The lighthouse keeper is called Inga.")
-            looks = list(each_look(plain=True))
+            seen_in = list(looks(plain=True))
             # Where nothing is sent there is no table, whose width the look decides.
-            for look in looks if settings else looks[:1]:
+            for look in seen_in if settings else seen_in[:1]:
                 with self.subTest(**look, settings=settings):
                     browser = place.signed_in(**look)
                     browser.open("/settings/about")
@@ -199,7 +189,7 @@ class Home(unittest.TestCase):
 
     def test_a_code_lets_in_once_and_a_wrong_token_is_explained(self):
         place = Place(self)
-        for look in each_look(plain=True):
+        for look in looks(plain=True):
             with self.subTest(**look):
                 address = entrance(place.data, place.server.url)
                 first, second = (Browser(place.server.url, **look) for _ in range(2))
@@ -220,7 +210,7 @@ class Home(unittest.TestCase):
     def test_after_signing_out_the_way_back_shows_nothing(self):
         place = Place(self)
         add(place.data, "Only behind the door.")
-        for look in each_look():
+        for look in looks():
             with self.subTest(**look):
                 browser = place.signed_in(**look)
                 browser.says("Only behind the door.")
@@ -240,7 +230,7 @@ class Home(unittest.TestCase):
         call(place.server, "mememory", "recall", {"query": "what was the day like"})
         for number in range(12):
             place.remember(f"A kiln of type {number} is fired on day {number}.")
-        for look in each_look(plain=True):
+        for look in looks(plain=True):
             with self.subTest(**look):
                 browser = place.signed_in(**look)
                 browser.open("/")
@@ -298,11 +288,11 @@ class Home(unittest.TestCase):
         for number in range(5):
             add(place.data, f"Fact {number}.")
         call(place.server, "mememory", "recall", {"query": "facts"})
-        for look in each_look():
+        for look in looks():
             with self.subTest(**look):
                 browser = place.signed_in(**look)
                 browser.until_at("/", lambda: not browser.all(".state progress:not(.busy *)"), "everything read")
-                if look == next(each_look()):
+                if look == next(looks()):
                     self.assertIn("warn", browser.find(".state").get_dom_attribute("class"))
                     browser.says("No backup yet.")
                     browser.press("Back up now")
@@ -331,7 +321,7 @@ class Shell(unittest.TestCase):
             add(cls.place.data, f"Fact {number}.", "--project", "shell")
 
     def test_the_bar_is_one_row_on_every_view(self):
-        for look in each_look():
+        for look in looks():
             browser = self.place.signed_in(**look)
             for view in VIEWS:
                 with self.subTest(view=view, **look):

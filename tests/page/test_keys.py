@@ -9,13 +9,12 @@ import unittest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
-from browser import Browser, Server, add, axe, entrance, programs
+from browser import LOOKS, Browser, Server, add, axe, entrance, programs
 
 sys.path.insert(0, "tests/e2e")
 from support import data_folder  # noqa: E402
 
 AXE = axe()
-LOOKS = [{"width": width, "height": height, "dark": dark} for width, height in ((1280, 800), (390, 844)) for dark in (False, True)]
 # The clipboard of a headless browser is not that of the machine.
 CATCH_COPIES = "navigator.clipboard.writeText = async (text) => { window.copied = text; };"
 HIDDEN_AFTER_SECONDS = 10

@@ -1,16 +1,14 @@
 """Story 38: what the next session begins with, byte for byte, and its order."""
 
 import contextlib
-import itertools
 import sys
 import unittest
 
-from browser import Browser, Server, add, axe, entrance, programs, run
+from browser import Browser, Server, add, axe, entrance, looks, programs, run
 
 sys.path.insert(0, "tests/e2e")
 from support import data_folder  # noqa: E402
 
-SIZES = ((1280, 800), (390, 844))
 AXE = axe()
 # Drags the last row onto the upper half of the one before it, as a mouse does.
 DRAG = """
@@ -49,9 +47,9 @@ class NextSession(unittest.TestCase):
         return browser.find("#session-text").get_property("textContent")
 
     def test_the_text_is_what_loci_bootstrap_prints_and_the_order_changes_both(self):
-        for (width, height), dark in itertools.product(SIZES, (False, True)):
-            with self.subTest(width=width, dark=dark):
-                browser = Browser(self.server.url, width=width, height=height, dark=dark)
+        for look in looks():
+            with self.subTest(**look):
+                browser = Browser(self.server.url, **look)
                 self.addCleanup(browser.close)
                 browser.open(entrance(self.data, self.server.url))
                 self.changes(browser)

@@ -10,13 +10,12 @@ import time
 import unittest
 import urllib.request
 
-from browser import Browser, Server, add, axe, call, entrance, programs, run
+from browser import WIDE, Browser, Server, add, axe, call, entrance, looks, programs, run
 
 sys.path.insert(0, "tests/e2e")
 from support import data_folder  # noqa: E402
 
 AXE = axe()
-SIZES = ((1280, 800), (390, 844))
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
 DAY = 86_400
 
@@ -42,28 +41,25 @@ class Views(unittest.TestCase):
         cls.kept = {}
 
     @classmethod
-    def browser(cls, size=SIZES[0], dark=False, scripts=True, language="en"):
+    def browser(cls, **options):
         """A browser that has signed in; each kind is started once."""
-        key = (size, dark, scripts, language)
+        options = {**WIDE, "dark": False, "scripts": True, "language": "en", **options}
+        key = tuple(options.values())
         if key not in cls.kept:
-            browser = Browser(cls.server.url, *size, dark=dark, scripts=scripts, language=language)
+            browser = Browser(cls.server.url, **options)
             cls.addClassCleanup(browser.close)
             browser.open(entrance(cls.data, cls.server.url))
             cls.kept[key] = browser
         return cls.kept[key]
 
     def browsers(self, without_scripts=False):
-        """The browsers of a story: both widths by day and by night, and without scripts where it needs none."""
-        number = 0
-        for size in SIZES:
-            for dark in (False, True):
-                for scripts in (True, False) if without_scripts else (True,):
-                    number += 1
-                    browser = self.browser(size, dark, scripts)
-                    browser.number = number
-                    yield browser
-                    if scripts:
-                        self.assertEqual(browser.expected_faults(), [])
+        """The browsers of a story, and without scripts where it needs none."""
+        for number, look in enumerate(looks(plain=without_scripts), 1):
+            browser = self.browser(**look)
+            browser.number = number
+            yield browser
+            if look["scripts"]:
+                self.assertEqual(browser.expected_faults(), [])
 
     def agent(self, dialect, tool, arguments):
         reply = call(self.server, dialect, tool, arguments)

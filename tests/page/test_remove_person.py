@@ -1,19 +1,17 @@
 """Story 40: a person is counted, removed by the typed name, and found nowhere afterwards. Also without scripts."""
 
 import contextlib
-import itertools
 import json
 import sys
 import unittest
 import urllib.error
 import urllib.request
 
-from browser import Browser, Server, axe, entrance, programs, run
+from browser import Browser, Server, axe, entrance, looks, programs, run
 
 sys.path.insert(0, "tests/e2e")
 from support import data_folder  # noqa: E402
 
-SIZES = ((1280, 800), (390, 844))
 AXE = axe()
 VIEWS = ("/", "/search?q=kiln", "/browse", "/browse/room", "/browse/room?forgotten=true", "/facts", "/review", "/activity")
 SETTINGS = ("/settings", "/people", "/next-session")
@@ -73,12 +71,11 @@ class RemovePerson(unittest.TestCase):
                     self.assertNotIn(name.encode(), file.read_bytes())
 
     def test_a_person_is_removed_by_the_typed_name(self):
-        looks = itertools.product(SIZES, (False, True), (True, False))
-        for number, ((width, height), dark, scripts) in enumerate(looks):
-            with self.subTest(width=width, dark=dark, scripts=scripts):
+        for number, look in enumerate(looks(plain=True)):
+            with self.subTest(**look):
                 name = f"wilhelmina{number}"
                 token = self.filled(name)
-                browser = Browser(self.server.url, width=width, height=height, dark=dark, scripts=scripts)
+                browser = Browser(self.server.url, **look)
                 self.addCleanup(browser.close)
                 browser.open(entrance(self.data, self.server.url))
                 browser.open("/people")
@@ -100,7 +97,7 @@ class RemovePerson(unittest.TestCase):
                 browser.fill("confirm", name)
                 browser.press("Remove forever")
                 browser.says("Receipt")
-                if AXE and scripts:
+                if AXE and look["scripts"]:
                     self.assertEqual(browser.violations(AXE), [])
                 self.nowhere(name, token)
                 for view in (*VIEWS, *SETTINGS):
