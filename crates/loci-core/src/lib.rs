@@ -48,6 +48,7 @@ mod principal;
 mod redactor;
 mod reranker;
 mod search;
+mod server_figures;
 mod setting;
 mod source_file;
 mod store;
@@ -109,6 +110,9 @@ pub use reranker::Reranker;
 pub use search::{
     Candidate, CandidateQuery, Candidates, Hubness, MARKS_MAX, NEIGHBOUR_DISTANCE_MAX, Nearest,
     QueryVector, ThreadPosition, ThreadScore,
+};
+pub use server_figures::{
+    ConnectionFigures, ReplicationFigures, ServerFigures, SpaceClass, SpaceIndexFigures,
 };
 pub use setting::SettingStore;
 pub use source_file::{

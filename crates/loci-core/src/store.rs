@@ -11,9 +11,9 @@ use crate::{
     Access, ArchiveStore, AuditStore, CacheStore, CandidateQuery, Candidates, DecisionStore,
     EnrichmentStatus, FacetCounts, Fact, FactStore, Filter, IdempotencyStore, IdempotentReply, Job,
     JobOutcome, JobStore, KeyedHash, Location, Memory, MemoryId, ModelId, Nearest, NoteFile,
-    NoteStore, OpenItemStore, Page, Passage, Period, Reader, Record, Result, SettingStore,
-    SourceFile, SourceStore, Space, SweepClock, Tier, Timestamp, Tombstone, TombstoneStore, Tunnel,
-    TunnelStore, Vector, Version, VersionStore,
+    NoteStore, OpenItemStore, Page, Passage, Period, Reader, Record, Result, ServerFigures,
+    SettingStore, SourceFile, SourceStore, Space, SweepClock, Tier, Timestamp, Tombstone,
+    TombstoneStore, Tunnel, TunnelStore, Vector, Version, VersionStore,
 };
 
 /// Changes that are committed atomically.
@@ -968,6 +968,12 @@ pub trait Store:
     /// # Errors
     /// `unavailable` if the store cannot be read.
     fn disk_bytes(&self) -> Result<u64>;
+
+    /// Returns what this process knows of the server of the store, within two seconds; `None` if the
+    /// store has no server.
+    fn server_figures(&self) -> Option<ServerFigures> {
+        None
+    }
 }
 
 /// Returns the result of [`Store::nearest`], by one call of the store for each part.

@@ -9,10 +9,10 @@ use crate::{
     Examined, ExaminedUntil, FacetCounts, Fact, FactCounts, FactQuery, FactStore, FailedJob,
     FilingOrder, Filter, IdempotencyStore, IdempotentReply, Job, JobCounts, JobStore, KeyedHash,
     Location, LocationCount, Memory, MemoryId, ModelId, Nearest, NoteFile, NoteStore, OpenItem,
-    OpenItemStore, Page, Partition, QueryVector, Result, Salt, SettingStore, SoftDeleted, Sorting,
-    SourceFile, SourceStore, Space, StatusCount, Store, StoreSize, Sweep, SweepClock, Timestamp,
-    ToExamine, Tombstone, TombstoneStore, Tunnel, TunnelStore, Vector, Version, VersionStore,
-    WipeCounts, Work,
+    OpenItemStore, Page, Partition, QueryVector, Result, Salt, ServerFigures, SettingStore,
+    SoftDeleted, Sorting, SourceFile, SourceStore, Space, StatusCount, Store, StoreSize, Sweep,
+    SweepClock, Timestamp, ToExamine, Tombstone, TombstoneStore, Tunnel, TunnelStore, Vector,
+    Version, VersionStore, WipeCounts, Work,
 };
 
 /// A store that passes every operation on to another one and does something around each. Whatever
@@ -276,6 +276,10 @@ layered! {
 
     fn partition_of(&self, space: &Space) -> Partition {
         self.inner().partition_of(space)
+    }
+
+    fn server_figures(&self) -> Option<ServerFigures> {
+        self.inner().server_figures()
     }
 
     fn background_pause(&self, round: Duration) -> Duration {

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use loci_core::{
     Caller, CandidateQuery, Clock, CollectionFilter, Embedder, Enricher, FormerModels, NoteFolder,
-    Redactor, Reranker, Result, SourceTree, Space, Store, StoreSize, Timestamp, TokenCounter,
-    WebSearch,
+    Redactor, Reranker, Result, ServerFigures, SourceTree, Space, Store, StoreSize, Timestamp,
+    TokenCounter, WebSearch,
 };
 
 use crate::audit::buffers::Buffers;
@@ -362,5 +362,11 @@ impl Engine {
     /// `unavailable` if the store cannot be read.
     pub fn disk_bytes(&self) -> Result<u64> {
         self.store.disk_bytes()
+    }
+
+    /// Returns what this process knows of the server of the store, within two seconds; `None` if the
+    /// store has no server.
+    pub fn server_figures(&self) -> Option<ServerFigures> {
+        self.store.server_figures()
     }
 }

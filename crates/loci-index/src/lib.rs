@@ -616,6 +616,11 @@ impl Index {
         self.slots.shrink();
     }
 
+    /// Returns the number of passages that it has.
+    pub fn passages(&self) -> usize {
+        self.slots.in_postings()
+    }
+
     /// Bytes that it holds in memory, about.
     pub fn bytes(&self) -> usize {
         // An entry of a tree, whose nodes are two thirds full.

@@ -17,9 +17,13 @@ use loci_core::{AuditEntry, Error, IndexLoads, Result};
 use loci_engine::{EmbeddedTexts, Engine, LeaseOutcome, LeasedWork, Observer, Outcome};
 use prometheus::core::Collector;
 use prometheus::{
-    HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, Opts, Registry, TEXT_FORMAT,
-    TextEncoder,
+    HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts, Registry,
+    TEXT_FORMAT, TextEncoder,
 };
+
+use self::server::ServerGauges;
+
+mod server;
 
 /// The upper bounds of the buckets of durations, in seconds.
 const SECONDS: [f64; 12] = [
@@ -30,6 +34,7 @@ const SECONDS: [f64; 12] = [
 pub struct Metrics {
     registry: Registry,
     gauges: Gauges,
+    server: ServerGauges,
     counters: Arc<Counters>,
 }
 
@@ -69,6 +74,14 @@ impl MetricBuilder<'_> {
 
     fn gauge(&self, name: &str, help: &str) -> Result<IntGauge> {
         self.register(IntGauge::with_opts(Opts::new(name, help)))
+    }
+
+    fn gauges(&self, name: &str, help: &str, labels: &[&str]) -> Result<IntGaugeVec> {
+        self.register(IntGaugeVec::new(Opts::new(name, help), labels))
+    }
+
+    fn counter(&self, name: &str, help: &str) -> Result<IntCounter> {
+        self.register(IntCounter::new(name, help))
     }
 
     fn counters(&self, name: &str, help: &str, labels: &[&str]) -> Result<IntCounterVec> {
@@ -115,8 +128,6 @@ impl Gauges {
     /// Reads the figures of the store.
     fn read(&self, engine: &Engine) -> Result<()> {
         let size = engine.size()?;
-        let set =
-            |gauge: &IntGauge, value: u64| gauge.set(i64::try_from(value).unwrap_or(i64::MAX));
         set(&self.memories, size.memories);
         set(&self.passages, size.passages);
         set(&self.disk_bytes, size.disk_bytes);
@@ -164,10 +175,10 @@ impl Counters {
                 "Texts that a model embedded, by their kind.",
                 &["texts"],
             )?,
-            sweep_steps: metrics.register(IntCounter::new(
+            sweep_steps: metrics.counter(
                 "loci_sweep_steps_total",
                 "Steps of the removal of expired data: each is one record, or a part of a large memory.",
-            ))?,
+            )?,
             leases: metrics.counters(
                 "loci_leases_total",
                 "Requests for leases on background work by work and outcome: taken (or extended), \
@@ -238,6 +249,7 @@ impl Metrics {
         Ok(Arc::new(Metrics {
             registry,
             gauges,
+            server: ServerGauges::default(),
             counters,
         }))
     }
@@ -256,14 +268,20 @@ impl Metrics {
     }
 
     fn text(&self, engine: &Engine) -> Result<String> {
-        // The counters are sent while the store is unavailable, too.
-        let read = self.gauges.read(engine);
-        self.gauges.up.set(i64::from(read.is_ok()));
+        // The counters are sent while the store is unavailable, too. A server that is away is not asked for
+        // more, because calls wait for it longer than whoever reads figures.
+        let answers = self.server.read(&self.registry, engine)?;
+        let is_up = answers && self.gauges.read(engine).is_ok();
+        self.gauges.up.set(i64::from(is_up));
         let encoder = TextEncoder::new();
         encoder
             .encode_to_string(&self.registry.gather())
             .map_err(faulty)
     }
+}
+
+fn set(gauge: &IntGauge, value: u64) {
+    gauge.set(i64::try_from(value).unwrap_or(i64::MAX));
 }
 
 fn faulty(error: prometheus::Error) -> Error {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Instant;
 
-use loci_core::{Error, IndexLoads, ModelId, Space};
+use loci_core::{Error, IndexLoads, ModelId, Space, SpaceClass, SpaceIndexFigures};
 use loci_index::codec::{decode_terms, decode_vector};
 use loci_index::{Index, LoadCounter, LoadedFrom, StoredPassage, StoredVector, Texts};
 use loci_text::analysis;
@@ -33,6 +33,14 @@ pub(crate) struct Indexes {
     /// Rises with every search, to tell which index was used last.
     clock: AtomicU64,
     loads: LoadCounter,
+    by_class: [ClassCounter; SpaceClass::COUNT],
+}
+
+/// Counts what happened to the indexes of one class of spaces.
+#[derive(Debug, Default)]
+struct ClassCounter {
+    loads: AtomicU64,
+    evictions: AtomicU64,
 }
 
 #[derive(Debug, Default)]
@@ -49,6 +57,12 @@ struct LoadedIndex {
     index: Index,
     /// The newest change that it has.
     change: Change,
+}
+
+impl LoadedIndex {
+    fn class(&self) -> SpaceClass {
+        SpaceClass::of(self.index.passages())
+    }
 }
 
 /// A change of a space. The random number of its transaction tells it from another change of that
@@ -71,6 +85,7 @@ impl Indexes {
             bytes_max,
             clock: AtomicU64::new(0),
             loads: LoadCounter::default(),
+            by_class: Default::default(),
         }
     }
 
@@ -95,7 +110,7 @@ impl Indexes {
             return Ok(found);
         }
         for known in [known, None, None] {
-            let outcome = own.follow(server, space, known, &self.loads);
+            let outcome = own.follow(server, space, known, self);
             if outcome.is_err() {
                 // Part of a change may be in the index: the next search loads it again.
                 *own.write() = None;
@@ -139,7 +154,10 @@ impl Indexes {
             }
             // One that is in use stays for now.
             if let Ok(mut loaded) = index.loaded.try_write() {
-                *loaded = None;
+                if let Some(evicted) = loaded.take() {
+                    let counter = &self.by_class[evicted.class() as usize];
+                    counter.evictions.fetch_add(1, Ordering::Relaxed);
+                }
                 bytes -= index.bytes.swap(0, Ordering::Relaxed);
             }
         }
@@ -153,6 +171,26 @@ impl Indexes {
     /// Returns the number of loads so far.
     pub(crate) fn loads(&self) -> IndexLoads {
         self.loads.counts()
+    }
+
+    /// Returns the figures of the indexes by the class of their spaces.
+    pub(crate) fn by_class(&self) -> [SpaceIndexFigures; SpaceClass::COUNT] {
+        let mut figures = SpaceClass::ALL.map(|class| {
+            let counter = &self.by_class[class as usize];
+            SpaceIndexFigures {
+                loaded: 0,
+                loads: counter.loads.load(Ordering::Relaxed),
+                evictions: counter.evictions.load(Ordering::Relaxed),
+            }
+        });
+        let indexes: Vec<_> = lock(&self.spaces).values().cloned().collect();
+        for index in indexes {
+            let loaded = index.loaded.read().unwrap_or_else(PoisonError::into_inner);
+            if let Some(loaded) = loaded.as_ref() {
+                figures[loaded.class() as usize].loaded += 1;
+            }
+        }
+        figures
     }
 
     /// Returns the bytes of memory of all indexes.
@@ -225,7 +263,7 @@ impl SpaceIndex {
         server: &Server,
         space: &Space,
         known: Option<Change>,
-        loads: &LoadCounter,
+        indexes: &Indexes,
     ) -> Result<(), Error> {
         let since = Instant::now();
         let changes = match known {
@@ -240,12 +278,15 @@ impl SpaceIndex {
             return Ok(());
         }
         let loaded = self.load(server, space, since);
-        loads.count(loaded.as_ref().ok().map(|()| LoadedFrom::Tables));
-        loaded
+        let outcome = loaded.as_ref().ok().map(|_| LoadedFrom::Tables);
+        indexes.loads.count(outcome);
+        let counter = &indexes.by_class[loaded? as usize];
+        counter.loads.fetch_add(1, Ordering::Relaxed);
+        Ok(())
     }
 
-    /// Loads the index, since that moment.
-    fn load(&self, server: &Server, space: &Space, since: Instant) -> Result<(), Error> {
+    /// Loads the index, since that moment, and returns the class of the space.
+    fn load(&self, server: &Server, space: &Space, since: Instant) -> Result<SpaceClass, Error> {
         // The old one goes first, so that there are never two.
         *self.write() = None;
         server.forget_committed(space.as_str());
@@ -267,10 +308,11 @@ impl SpaceIndex {
             bytes,
             "loaded the index of a space"
         );
+        let class = loaded.class();
         let mut own = self.write();
         self.bytes.store(bytes as u64, Ordering::Relaxed);
         *own = Some(loaded);
-        Ok(())
+        Ok(class)
     }
 }
 

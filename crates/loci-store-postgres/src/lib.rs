@@ -26,6 +26,7 @@ mod decisions;
 mod definitions;
 mod facts;
 mod failure;
+mod figures;
 mod filter;
 mod group;
 mod indexes;

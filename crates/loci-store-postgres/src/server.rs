@@ -57,7 +57,7 @@ pub(crate) struct Server {
     /// True if the last write that the server refused was refused as every write: its disk is full, or
     /// it only reads. A write of some size tells when that is over.
     pub(crate) has_refused: AtomicBool,
-    answers: LastAnswers,
+    pub(crate) answers: LastAnswers,
     pub(crate) pending: Arc<PendingCommits>,
     /// The newest change of each space that this process has committed.
     committed: Mutex<HashMap<String, i64>>,
@@ -66,19 +66,46 @@ pub(crate) struct Server {
 
 /// When the server last did what it was asked.
 #[derive(Debug, Default)]
-struct LastAnswers {
-    any: Mutex<Option<Instant>>,
-    write: Mutex<Option<Instant>>,
+pub(crate) struct LastAnswers {
+    pub(crate) any: LastAnswer,
+    pub(crate) write: LastAnswer,
 }
 
-/// Returns true if a time is less than a minute ago.
-fn is_recent(last: &Mutex<Option<Instant>>) -> bool {
-    let last = last.lock().unwrap_or_else(PoisonError::into_inner);
-    last.is_some_and(|last| last.elapsed() < RECENT_MAX)
+/// When the server last did something, and how often it then did not.
+#[derive(Debug, Default)]
+pub(crate) struct LastAnswer {
+    at: Mutex<Option<Instant>>,
+    /// True from a miss to the next answer, so that many callers count one.
+    is_missed: AtomicBool,
+    misses: AtomicU64,
 }
 
-fn note_now(last: &Mutex<Option<Instant>>) {
-    *last.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+impl LastAnswer {
+    fn at(&self) -> MutexGuard<'_, Option<Instant>> {
+        self.at.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns true if it is less than a minute ago.
+    fn is_recent(&self) -> bool {
+        self.at().is_some_and(|at| at.elapsed() < RECENT_MAX)
+    }
+
+    fn note_now(&self) {
+        *self.at() = Some(Instant::now());
+        self.is_missed.store(false, Ordering::Relaxed);
+    }
+
+    /// Notes that the server did not do it, if it did before.
+    fn note_missed(&self) {
+        if self.at().is_some() && !self.is_missed.swap(true, Ordering::Relaxed) {
+            self.misses.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Returns how often it stopped.
+    pub(crate) fn misses(&self) -> u64 {
+        self.misses.load(Ordering::Relaxed)
+    }
 }
 
 /// The number of connections that the server has not heard the end of.
@@ -180,6 +207,11 @@ impl Server {
 
     pub(crate) fn options(&self) -> &Options {
         &self.options
+    }
+
+    /// Returns the numbers of connections.
+    pub(crate) fn pool_status(&self) -> deadpool_postgres::Status {
+        self.pool.status()
     }
 
     /// Returns the number of round trips so far.
@@ -287,15 +319,22 @@ impl Server {
             self.is_ready.store(false, Ordering::Release);
             return Ok(());
         }
-        let comes_back = failure.is_away() && is_recent(&self.answers.any)
-            || failure.is_read_only() && is_recent(&self.answers.write);
+        let (is_away, is_read_only) = (failure.is_away(), failure.is_read_only());
+        if is_away {
+            self.answers.any.note_missed();
+        }
+        if is_read_only {
+            self.answers.write.note_missed();
+        }
+        let comes_back = is_away && self.answers.any.is_recent()
+            || is_read_only && self.answers.write.is_recent();
         retry.pause(failure, comes_back).await
     }
 
     /// Notes that the server has written something.
     pub(crate) fn note_written(&self) {
-        note_now(&self.answers.any);
-        note_now(&self.answers.write);
+        self.answers.any.note_now();
+        self.answers.write.note_now();
     }
 
     /// Runs work until it succeeds or there is no hope.
@@ -311,7 +350,7 @@ impl Server {
         loop {
             match attempt().await {
                 Ok(value) => {
-                    note_now(&self.answers.any);
+                    self.answers.any.note_now();
                     return Ok(value);
                 }
                 Err(failure) => self.pause(&mut retry, failure).await?,

@@ -35,6 +35,8 @@ pub(crate) struct SharedState {
     pub(crate) trips: AtomicU64,
     /// The warnings so far.
     pub(crate) warnings: Arc<AtomicU64>,
+    /// The commits so far that no standby confirmed: given up, or confirmed with a warning.
+    pub(crate) unconfirmed: AtomicU64,
     /// The time that a write waits for its answer.
     commit_timeout: Duration,
     /// True if a commit was not answered in its time, or its lock not given up: the next write asks
@@ -52,10 +54,17 @@ impl SharedState {
             is_walled: AtomicBool::new(false),
             trips: AtomicU64::new(0),
             warnings,
+            unconfirmed: AtomicU64::new(0),
             commit_timeout: options.commit_timeout,
             is_stalled: AtomicBool::new(false),
             observer: options.observer.clone(),
         }
+    }
+
+    /// Notes a commit whose answer is not waited for any longer.
+    pub(crate) fn note_unanswered(&self) {
+        self.is_stalled.store(true, Ordering::Relaxed);
+        self.unconfirmed.fetch_add(1, Ordering::Relaxed);
     }
 
     fn observe(&self, sql: &str, values: &[Value]) {
@@ -211,7 +220,7 @@ impl Session {
             return outcome;
         }
         self.is_unanswered.store(true, Ordering::Relaxed);
-        self.shared.is_stalled.store(true, Ordering::Relaxed);
+        self.shared.note_unanswered();
         Err(unanswered(limit))
     }
 

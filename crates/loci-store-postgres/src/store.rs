@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use loci_core::{
     AccessIncrement, Batch, CandidateQuery, Candidates, FacetCounts, FilingOrder, Filter, Location,
-    LocationCount, Memory, MemoryId, ModelId, Nearest, Page, Partition, Result, SoftDeleted,
-    Sorting, Space, StatusCount, Store, StoreSize, Sweep, SweepClock, Timestamp, Vector,
-    WipeCounts, Work, check_lease, nearest_by_parts,
+    LocationCount, Memory, MemoryId, ModelId, Nearest, Page, Partition, Result, ServerFigures,
+    SoftDeleted, Sorting, Space, StatusCount, Store, StoreSize, Sweep, SweepClock, Timestamp,
+    Vector, WipeCounts, Work, check_lease, nearest_by_parts,
 };
 use loci_index::Index;
 use loci_index::codec::stored_space;
@@ -518,5 +518,9 @@ impl Store for PostgresStore {
         self.server.read(Scope::AllSpaces, async |session| {
             read::disk_bytes(session, schema).await
         })
+    }
+
+    fn server_figures(&self) -> Option<ServerFigures> {
+        Some(self.server.figures(&self.indexes))
     }
 }

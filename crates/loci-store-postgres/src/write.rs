@@ -125,7 +125,7 @@ impl Server {
             answer = tokio::time::timeout(left(), &mut committing).await.ok();
         }
         let Some((session, outcome)) = answer else {
-            self.shared.is_stalled.store(true, Ordering::Relaxed);
+            self.shared.note_unanswered();
             let pending = self.pending.note(name, permit);
             tokio::spawn(async move {
                 let (_session, outcome) = committing.await;
@@ -144,7 +144,10 @@ impl Server {
                 self.note_committed(name, commit.newest_change);
                 Ok(value)
             }
-            Ok(false) => Err(unconfirmed().into()),
+            Ok(false) => {
+                self.shared.unconfirmed.fetch_add(1, Ordering::Relaxed);
+                Err(unconfirmed().into())
+            }
             Err(failure) if failure.is_lost() => Err(Attempt::Unknown(value, commit, failure)),
             Err(failure) => Err(session.give_up(failure).await.into()),
         }

@@ -14,6 +14,7 @@ mod commands;
 mod connect;
 mod doctor;
 mod faults;
+mod figures;
 mod forgetting;
 #[cfg(target_os = "linux")]
 mod full_disk;

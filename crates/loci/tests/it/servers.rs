@@ -880,7 +880,7 @@ fn a_reply_is_read_by_who_still_sends() {
     });
 }
 
-fn free_address() -> String {
+pub fn free_address() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     listener.local_addr().unwrap().to_string()
 }
