@@ -111,6 +111,21 @@ class Stories:
         browser.find("body").send_keys("/")
         browser.until(lambda: browser.driver.switch_to.active_element.get_dom_attribute("type") == "search", "the field")
 
+    def test_what_is_typed_into_the_bar_is_searched_by_the_button_of_the_view_at_once(self):
+        browser = self.browser
+        browser.open("/search")
+        browser.loaded("#search-form")
+        browser.driver.execute_script(
+            """
+            const field = document.querySelector("form.find input[name=q]");
+            field.value = "how hot is kiln 7";
+            field.dispatchEvent(new Event("input", { bubbles: true }));
+            document.querySelector("#search-form").requestSubmit();
+            """
+        )
+        browser.says("best first")
+        self.assertIn("fires at 1207", browser.find(".hits li").text)
+
     def test_12_a_filter_is_set_without_typing_a_name(self):
         for scripts in (True, False):
             browser = self.browser if scripts else self.signed_in(scripts=False, **self.look)

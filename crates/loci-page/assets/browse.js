@@ -45,12 +45,7 @@ async function answer(field) {
   const results = one("#results");
   const form = field.form;
   if (results) {
-    const whole = one("#search-form");
-    const own = whole?.querySelector("input[name=q]");
-    if (own && own !== field) {
-      own.value = field.value;
-    }
-    const parameters = parametersOf(whole ?? form);
+    const parameters = parametersOf(one("#search-form") ?? form);
     const html = await fragment(`/search/results?${parameters}`);
     if (html) {
       put(results, html);
@@ -197,8 +192,19 @@ function onKey(event) {
 function onInput(event) {
   if (event.target.matches("input[type=search][name=q]") && !event.target.closest("form[action='/explain'], form[action='/search/agent']")) {
     clearTimeout(typing);
+    // At once, because the button of the view may be pressed before there is an answer.
+    const own = one("#search-form input[name=q]");
+    if (own && own !== event.target) {
+      own.value = event.target.value;
+    }
     typing = setTimeout(() => answer(event.target), DEBOUNCE);
   }
+}
+
+/** Leaves the answers to what was typed, which would come into the view that is on its way. */
+function onSubmit() {
+  clearTimeout(typing);
+  asking?.abort();
 }
 
 function onChange(event) {
@@ -270,6 +276,7 @@ function onDrop(event) {
 document.addEventListener("keydown", onKey);
 document.addEventListener("input", onInput);
 document.addEventListener("change", onChange);
+document.addEventListener("submit", onSubmit);
 document.addEventListener("click", onClick);
 document.addEventListener("pointerdown", onPointerDown);
 document.addEventListener("focusin", (event) => {
