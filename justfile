@@ -92,9 +92,9 @@ crash *arguments:
 crash-quick *arguments:
     LOCI_CRASH_SECONDS="${LOCI_CRASH_SECONDS:-8}" scripts/linted cargo test --workspace --no-default-features --test crash --locked -- --nocapture --test-threads=1 {{ arguments }}
 
-# Of the same, 50 failovers of a PostgreSQL server and 500 connections that are cut around their commits; takes twenty minutes
+# Of the same, 50 failovers of a PostgreSQL server, 10 of Patroni where Debian's patroni, etcd-server and haproxy are installed, and 500 connections that are cut around their commits; takes half an hour
 cluster *arguments:
-    LOCI_TEST_FAILOVERS="${LOCI_TEST_FAILOVERS:-50}" LOCI_TEST_CUTS="${LOCI_TEST_CUTS:-500}" cargo test --workspace --test crash --locked -- --nocapture --test-threads=1 failover {{ arguments }}
+    LOCI_TEST_PATRONI="${LOCI_TEST_PATRONI:-10}" LOCI_TEST_FAILOVERS="${LOCI_TEST_FAILOVERS:-50}" LOCI_TEST_CUTS="${LOCI_TEST_CUTS:-500}" cargo test --workspace --test crash --locked -- --nocapture --test-threads=1 failover {{ arguments }}
 
 # Builds the documentation; a broken link is an error
 doc:

@@ -384,8 +384,9 @@ kill -TERM $pooler
 wait $pooler
 "#;
 
-/// Makes the folder of a server, which belongs to its user; on a disk if it shall flush.
-fn new_folder(fsync: bool) -> PathBuf {
+/// Makes the folder of a server, which belongs to its user; on a disk if it shall flush. The caller
+/// removes it.
+pub fn new_folder(fsync: bool) -> PathBuf {
     let parent = match in_memory() {
         Some(parent) if !fsync => parent,
         // Where the tests run as root, the folder for temporary files may be closed to other users.
@@ -466,7 +467,7 @@ rm -rf "$folder" "$folder.log"
 "#;
 
 /// Returns the folder with the programs that the variable names, or the newest server's.
-fn programs() -> PathBuf {
+pub fn programs() -> PathBuf {
     let named = std::env::var_os(PROGRAMS_VARIABLE).map(PathBuf::from);
     named.or_else(newest).unwrap_or_else(|| {
         panic!(
@@ -499,7 +500,7 @@ fn is_root() -> bool {
 }
 
 /// Returns the words of a command that runs a program as the user of the server.
-fn as_server_words(program: &Path) -> Vec<std::ffi::OsString> {
+pub fn as_server_words(program: &Path) -> Vec<std::ffi::OsString> {
     let mut words = Vec::new();
     if is_root() {
         let flags = [
@@ -532,7 +533,8 @@ fn run(command: &mut Command) {
     );
 }
 
-fn free_port() -> u16 {
+/// Returns a port of the loopback address on which nothing listens.
+pub fn free_port() -> u16 {
     let listener = TcpListener::bind((HOST, 0)).expect("a port is free");
     listener.local_addr().expect("it has an address").port()
 }

@@ -137,17 +137,21 @@ fn pointers(page: &[u8]) -> Vec<(usize, u32)> {
 }
 
 /// Every page zeroed; in every page some bits flipped, of its header, of its list of cells,
-/// anywhere; the file cut off at borders of pages and within. Of a sample, a page has one or the
-/// other.
+/// anywhere; the file cut off at borders of pages and within. Of a sample, every second page has one or
+/// the other.
 fn damages(whole: &[u8], pages: &[Page]) -> Vec<Damage> {
     let step = if is_complete() { 1 } else { 25 };
     let mut random = Random::new(8);
     let mut damages = Vec::new();
     for (page, Page { cells, .. }) in pages.iter().enumerate() {
-        if is_complete() || page.is_multiple_of(2) {
+        if is_complete() || page.is_multiple_of(4) {
             damages.push(Damage::Zeros { page });
         }
-        let flips = if is_complete() { 12 } else { page % 2 };
+        let flips = if is_complete() {
+            12
+        } else {
+            usize::from(page % 4 == 1)
+        };
         let start = page * PAGE;
         let mut flip = |end: usize| {
             damages.push(Damage::Flip {

@@ -21,6 +21,7 @@ mod failover;
 mod faults;
 mod kills;
 mod observe;
+mod patroni;
 mod place;
 mod power;
 mod proxy;
