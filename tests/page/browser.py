@@ -74,13 +74,14 @@ def entrance(data, url):
     return asked.stdout.strip()
 
 
-def call(server, dialect, tool, arguments):
-    """Calls a tool as an agent does."""
+def call(server, dialect, tool, arguments, client="agent"):
+    """Calls a tool as an agent of that program does."""
     message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": arguments}}
     headers = {
         "Content-Type": "application/json",
         "Accept": "application/json, text/event-stream",
         "Authorization": f"Bearer {server.token()}",
+        "User-Agent": f"{client}/1.0",
     }
     request = urllib.request.Request(f"{server.url}/mcp/{dialect}", json.dumps(message).encode(), headers)
     with urllib.request.urlopen(request, timeout=60) as reply:

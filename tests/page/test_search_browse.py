@@ -141,6 +141,27 @@ class Stories:
             browser.click(browser.find(".chips a[aria-label='Remove the filter Type: rule']"))
             browser.until(lambda: "type=rule" not in browser.driver.current_url, "no filter")
 
+    def test_the_app_that_filed_it_is_a_filter_with_a_number(self):
+        text = f"Ash glazes run, says {self.id()}."
+        call(self.server, "mememory", "remember", {"content": text, "project": "pottery"}, client="claude-code")
+        self.browser.open("/search?wing=pottery")
+        value = self.browser.find("input[name=program][value=claude-code]")
+        row = value.find_element("xpath", "ancestor::li")
+        self.assertIn("Claude Code", row.text)
+        count = int(row.find_element("css selector", ".count").text)
+        self.browser.click(value)
+        self.browser.until(lambda: "program=claude-code" in self.browser.driver.current_url, "the filter")
+        self.assertEqual(self.total(self.browser), count)
+        hits = [hit.text for hit in self.browser.all(".hits li")]
+        self.assertEqual(len(hits), count)
+        self.assertTrue(any(text in hit for hit in hits), hits)
+        self.assertTrue(all("Claude Code" in hit for hit in hits), hits)
+        self.browser.click(self.browser.find(".chips a[aria-label='Remove the filter App: Claude Code']"))
+        self.browser.until(lambda: "program=" not in self.browser.driver.current_url, "no filter")
+        self.browser.open("/browse/room?wing=pottery&sort=newest")
+        row = next(row for row in self.browser.all("[data-row]") if text in row.text)
+        self.assertEqual(row.find_element("css selector", ".host").get_attribute("textContent"), "Claude Code")
+
     def test_13_words_of_the_question_are_marked(self):
         self.browser.open("/search?q=how+hot+is+kiln+3")
         marks = [mark.text.lower() for mark in self.browser.find(".hits li").find_elements("css selector", "mark")]

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 
 use loci_core::{
     Access, CacheEntry, Citation, CitationKind, ContentHash, Decision, Delivery, EnrichmentStatus,
-    Fact, FileProblem, IdempotentReply, Link, Location, Memory, MemoryId, Name, Period, Relation,
-    Space, Thread, Tier, Timestamp, Tunnel, TunnelEnd, Vector, Visibility,
+    Fact, FileProblem, IdempotentReply, Link, Location, Memory, MemoryId, Name, Period, Provenance,
+    Relation, SaidBy, Space, Thread, Tier, Timestamp, Tunnel, TunnelEnd, Vector, Visibility,
 };
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_with::{DeserializeAs, SerializeAs, serde_as};
@@ -131,6 +131,13 @@ pub struct ExportMemory {
     pub updated_by: Option<String>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub by_admin: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde_as(as = "Option<AsText>")]
+    pub said_by: Option<SaidBy>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub program: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
     #[serde_as(as = "AsText")]
     pub visibility: Visibility,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -221,6 +228,9 @@ impl From<&Memory> for ExportMemory {
             actor: memory.actor,
             updated_by: memory.updated_by,
             by_admin: memory.by_admin,
+            said_by: Some(memory.provenance.said_by).filter(|said_by| *said_by != SaidBy::Unknown),
+            program: memory.provenance.program,
+            session: memory.provenance.session,
             visibility: memory.visibility,
             supersedes: memory.supersedes,
             expires_at: memory.expires_at,
@@ -274,6 +284,11 @@ impl TryFrom<ExportMemory> for Memory {
             actor: shape.actor,
             updated_by: shape.updated_by,
             by_admin: shape.by_admin,
+            provenance: Provenance {
+                said_by: shape.said_by.unwrap_or_default(),
+                program: shape.program,
+                session: shape.session,
+            },
             visibility: shape.visibility,
             supersedes: shape.supersedes,
             superseded_by: None,

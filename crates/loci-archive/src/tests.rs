@@ -6,8 +6,8 @@ use loci_core::limits::IMPORT_BATCH_BYTES;
 use loci_core::{
     Access, Archived, CacheEntry, Caller, Citation, CitationKind, ContentHash, Decision, Delivery,
     EnrichmentStatus, Fact, FileProblem, FileProblemKind, FileStamp, IdempotentReply, Link,
-    Location, Memory, MemoryId, Name, NoteFile, Period, Record, Relation, SourceFile, Space,
-    Thread, Tier, Timestamp, Tombstone, Tunnel, TunnelEnd, Visibility,
+    Location, Memory, MemoryId, Name, NoteFile, Period, Provenance, Record, Relation, SaidBy,
+    SourceFile, Space, Thread, Tier, Timestamp, Tombstone, Tunnel, TunnelEnd, Visibility,
 };
 use loci_engine::{Engine, SearchMode};
 use loci_testkit::{FixedClock, HashingEmbedder, NaiveStore, Random};
@@ -170,6 +170,7 @@ impl Any {
             // same.
             updated_by: None,
             by_admin: false,
+            provenance: Provenance::default(),
             visibility: self
                 .0
                 .pick(&[Visibility::Private, Visibility::Shared, Visibility::Common]),
@@ -731,6 +732,36 @@ fn who_wrote_a_text_comes_back() {
             ..memory.clone()
         })];
         assert_eq!(whole(&write(&entries)), entries);
+    }
+}
+
+#[test]
+fn where_words_come_from_comes_back_and_is_left_out_if_it_is_not_known() {
+    let memory = Memory::new(
+        Space::default(),
+        MemoryId::new("m-1"),
+        "Tea at four.",
+        "fact",
+        NOW,
+    );
+    let noted = |said_by| Provenance {
+        said_by,
+        program: Some("zed".to_owned()),
+        session: Some("s-1".to_owned()),
+    };
+    let all = SaidBy::ALL.map(noted);
+    for provenance in all.into_iter().chain([Provenance::default()]) {
+        let is_known = provenance.program.is_some();
+        let entries = [entry(Memory {
+            provenance,
+            ..memory.clone()
+        })];
+        let text = write(&entries);
+        assert_eq!(whole(&text), entries);
+        let text = String::from_utf8_lossy(&text);
+        for name in ["program", "session"] {
+            assert_eq!(text.contains(name), is_known, "{text}");
+        }
     }
 }
 

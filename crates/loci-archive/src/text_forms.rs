@@ -5,7 +5,7 @@ use std::fmt;
 use data_encoding::{HEXLOWER, HEXLOWER_PERMISSIVE};
 use loci_core::{
     CitationKind, ContentHash, Delivery, EnrichmentStatus, FileProblemKind, MemoryId, Relation,
-    Space, Tier, Timestamp, Visibility,
+    SaidBy, Space, Tier, Timestamp, Visibility,
 };
 use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer, Serializer};
@@ -57,6 +57,7 @@ words!(
     EnrichmentStatus: "status of enrichment",
     FileProblemKind: "kind of problem",
     Relation: "relation",
+    SaidBy: "kind of speaker",
     Tier: "tier",
     Visibility: "visibility"
 );

@@ -160,6 +160,8 @@ impl Memory {
             ("owner", self.owner.as_deref()),
             ("actor", self.actor.as_deref()),
             ("updated_by", self.updated_by.as_deref()),
+            ("program", self.provenance.program.as_deref()),
+            ("session", self.provenance.session.as_deref()),
             ("supersedes", self.supersedes.as_ref().map(MemoryId::as_str)),
         ])?;
         each("tags", self.tags.iter().map(String::as_str))?;

@@ -20,6 +20,8 @@ pub struct FacetCounts {
     pub owners: BTreeMap<Option<String>, u64>,
     /// By the tool set through which they came in.
     pub origins: BTreeMap<String, u64>,
+    /// By the program that filed them; a memory whose program is not known is left out.
+    pub programs: BTreeMap<String, u64>,
     /// By the day on which they were first stored, as [`day_of`](crate::day_of) counts days.
     pub days: BTreeMap<i64, u64>,
 }

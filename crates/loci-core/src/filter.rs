@@ -38,6 +38,8 @@ pub struct Filter {
     pub owner: OwnerFilter,
     /// Only memories that came in through one of these tool sets; all if empty.
     pub origins: Vec<String>,
+    /// Only memories that one of these programs filed; all if empty.
+    pub programs: Vec<String>,
     /// Only memories of these tiers; all tiers if empty.
     pub tiers: Vec<Tier>,
     /// Of the [unlisted](Tier::Unlisted) memories, only the ones that came in through this tool
@@ -175,6 +177,7 @@ impl Filter {
             live_at,
             owner: OwnerFilter::Any,
             origins: Vec::new(),
+            programs: Vec::new(),
             tiers: Vec::new(),
             unlisted_origin: None,
             thread: None,
@@ -200,6 +203,7 @@ impl Filter {
             live_at: _,
             owner,
             origins,
+            programs,
             tiers: _,
             unlisted_origin: _,
             thread,
@@ -215,6 +219,7 @@ impl Filter {
         } = self;
         *owner == OwnerFilter::Any
             && origins.is_empty()
+            && programs.is_empty()
             && thread.is_none()
             && created_from.is_none()
             && created_until.is_none()
@@ -231,6 +236,12 @@ impl Filter {
             && memory.is_live(self.live_at)
             && self.owner.admits(memory.owner.as_deref())
             && (self.origins.is_empty() || self.origins.contains(&memory.origin))
+            && (self.programs.is_empty()
+                || memory
+                    .provenance
+                    .program
+                    .as_ref()
+                    .is_some_and(|program| self.programs.contains(program)))
             && (self.tiers.is_empty() || self.tiers.contains(&memory.tier))
             && (memory.tier != Tier::Unlisted
                 || self

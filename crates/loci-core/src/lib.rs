@@ -45,6 +45,7 @@ mod note;
 mod open_item;
 mod passage;
 mod principal;
+mod provenance;
 mod redactor;
 mod reranker;
 mod search;
@@ -105,6 +106,7 @@ pub use principal::{
     Caller, LOCAL, Ownership, Principal, Reader, Scope, Scopes, is_pseudonym, is_reserved_subject,
     pseudonym,
 };
+pub use provenance::{Provenance, SaidBy};
 pub use redactor::{RedactedText, Redactions, Redactor, RemovedSecret};
 pub use reranker::Reranker;
 pub use search::{

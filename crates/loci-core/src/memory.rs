@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use crate::names::names;
 use crate::{
-    Caller, Citation, Error, FRONTMATTER, MemoryId, Principal, Result, SOURCE_MACHINE, SOURCE_PATH,
-    Scope, Space, Timestamp, limits,
+    Caller, Citation, Error, FRONTMATTER, MemoryId, Principal, Provenance, Result, SOURCE_FILE,
+    SOURCE_MACHINE, SOURCE_PATH, SaidBy, Scope, Space, Timestamp, limits,
 };
 
 /// The weight of a memory if its writer gives none.
@@ -19,8 +19,6 @@ pub const SPEAKER: &str = "speaker";
 /// The attribute of a memory whose text came in a file and gives orders, until a person has said that
 /// agents follow it. No tool removes it.
 pub const UNREVIEWED: &str = "unreviewed";
-/// The message kinds and speakers that denote the output of a tool.
-const TOOL_SPEAKERS: [&str; 4] = ["tool", "function", "tool result", "tool output"];
 
 /// The name that stands for an anonymous caller.
 pub const ANONYMOUS: &str = "anonymous";
@@ -78,6 +76,8 @@ pub struct Memory {
     /// True if an administrator wrote the current text: a caller with the scope `admin`, or a
     /// person who edited a file of the notes folder. The engine sets it; no argument does.
     pub by_admin: bool,
+    /// Where its words come from, and which program filed it.
+    pub provenance: Provenance,
     /// The access rights of users other than the owner.
     pub visibility: Visibility,
     /// The memory that this one supersedes.
@@ -135,6 +135,7 @@ impl Memory {
             actor: None,
             updated_by: None,
             by_admin: false,
+            provenance: Provenance::default(),
             visibility: Visibility::Private,
             supersedes: None,
             superseded_by: None,
@@ -155,7 +156,7 @@ impl Memory {
             .unwrap_or(ANONYMOUS)
     }
 
-    /// Records this caller as the writer of the current text.
+    /// Records this caller as the writer of the current text, in which others may still have a part.
     pub fn set_writer(&mut self, caller: &Caller) {
         let Principal {
             subject, scopes, ..
@@ -164,6 +165,7 @@ impl Memory {
         self.updated_by =
             (!is_owner).then(|| subject.clone().unwrap_or_else(|| ANONYMOUS.to_owned()));
         self.by_admin = scopes.allow(Scope::Admin);
+        self.provenance.said_by = self.said_by().least(caller.said_by);
     }
 
     /// Returns true if a [wipe](crate::Store::wipe) of its owner removes it: all memories but
@@ -244,14 +246,22 @@ impl Memory {
 
     /// Returns true if it is the output of a tool in a conversation.
     pub fn is_tool_output(&self) -> bool {
-        let is_said_by_tool = |speaker: &String| {
-            TOOL_SPEAKERS
-                .iter()
-                .any(|tool| speaker.eq_ignore_ascii_case(tool))
-        };
+        let is_said_by_tool = |speaker: &String| SaidBy::of_speaker(speaker) == SaidBy::Tool;
         let is_message = self.tier == Tier::ShortTerm;
         is_message && is_said_by_tool(&self.kind)
             || self.attributes.get(SPEAKER).is_some_and(is_said_by_tool)
+    }
+
+    /// Returns who said it: as was noted, or else what the memory itself tells, because it is a
+    /// message or was read from a file.
+    pub fn said_by(&self) -> SaidBy {
+        let speaker = self.attributes.get(SPEAKER);
+        let speaker = speaker.or(Some(&self.kind).filter(|_| self.tier == Tier::ShortTerm));
+        match (self.provenance.said_by, speaker) {
+            (SaidBy::Unknown, Some(speaker)) => SaidBy::of_speaker(speaker),
+            (SaidBy::Unknown, None) if self.attributes.contains_key(SOURCE_FILE) => SaidBy::File,
+            (said_by, _) => said_by,
+        }
     }
 
     /// Returns the path of its source file, relative to the imported folder; `None` if it has no
@@ -515,6 +525,24 @@ mod tests {
             (said_by("assistant"), false),
         ] {
             assert_eq!(memory.is_tool_output(), expected, "{memory:?}");
+        }
+        // A memory from before it was noted who said it.
+        for (memory, expected) in [
+            (message("human"), SaidBy::User),
+            (message("tool"), SaidBy::Tool),
+            (new("tool"), SaidBy::Unknown),
+            (said_by("assistant"), SaidBy::Agent),
+        ] {
+            assert_eq!(memory.said_by(), expected, "{memory:?}");
+            let provenance = Provenance {
+                said_by: SaidBy::Web,
+                ..Provenance::default()
+            };
+            let noted = Memory {
+                provenance,
+                ..memory
+            };
+            assert_eq!(noted.said_by(), SaidBy::Web);
         }
     }
 

@@ -1,7 +1,10 @@
 //! Callers, their scopes and the access rules.
 
 use crate::names::names;
-use crate::{ANONYMOUS, COMMAND_LINE, Error, ErrorCode, Memory, Result, Space, Visibility};
+use crate::{
+    ANONYMOUS, COMMAND_LINE, Error, ErrorCode, Memory, Provenance, Result, SaidBy, Space,
+    Visibility,
+};
 
 /// A permission of a caller. `admin` includes the two others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -144,10 +147,12 @@ pub struct Caller {
     /// The name of the program that calls, for the audit log: see
     /// [`AuditEntry::client`](crate::AuditEntry::client).
     pub client: Option<String>,
+    /// Whose words it stores, unless a tool knows better, e.g. by the role of a message.
+    pub said_by: SaidBy,
 }
 
 impl Caller {
-    /// Creates a caller for a principal, with `loci` as its tool set.
+    /// Creates a caller for a principal, with `loci` as its tool set: an agent.
     pub fn new(space: Space, principal: Principal) -> Self {
         Caller {
             space,
@@ -158,6 +163,7 @@ impl Caller {
             is_claimed: false,
             session: None,
             client: None,
+            said_by: SaidBy::Agent,
         }
     }
 
@@ -180,7 +186,17 @@ impl Caller {
     pub fn command_line() -> Self {
         Caller {
             client: Some(COMMAND_LINE.to_owned()),
+            said_by: SaidBy::User,
             ..Caller::local_person()
+        }
+    }
+
+    /// Returns where the words come from that the caller stores.
+    pub fn provenance(&self) -> Provenance {
+        Provenance {
+            said_by: self.said_by,
+            program: self.client.clone(),
+            session: self.session.clone(),
         }
     }
 

@@ -328,8 +328,8 @@ pub enum SortKey {
     Size,
     /// Its kind.
     Kind,
-    /// The tool set through which it came in.
-    Origin,
+    /// The program that filed it; one that is not known comes first.
+    Program,
     /// The time of its last change.
     Update,
 }

@@ -301,6 +301,8 @@ pub fn explained(hit: &Hit) -> Value {
     } = hit.signals;
     let mut explained = json!({
         "id": hit.memory.id.as_str(),
+        "said_by": hit.memory.said_by().name(),
+        "program": hit.memory.provenance.program,
         "final": rounded(hit.score, 6),
         "relevance": rounded(relevance, 4),
         "words": rounded(words, 4),

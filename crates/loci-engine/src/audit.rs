@@ -48,6 +48,23 @@ impl Engine {
     }
 }
 
+/// Returns the name of a client as it is kept: its beginning, with U+FFFD in the place of control
+/// characters; `None` if it is blank.
+pub(crate) fn client_name(name: &str) -> Option<String> {
+    let name = name.chars().take(CLIENT_NAME_CHARACTERS_MAX);
+    visible(name.collect())
+}
+
+/// Returns the name of a session as it is kept, as [`client_name`] does.
+pub(crate) fn session_name(name: &str) -> Option<String> {
+    visible(name[..name.floor_char_boundary(SESSION_BYTES_MAX)].to_owned())
+}
+
+fn visible(name: String) -> Option<String> {
+    let name = name.replace(char::is_control, "\u{fffd}");
+    (!name.trim().is_empty()).then_some(name)
+}
+
 impl<'a> Audit<'a> {
     /// Records a call and writes it before it returns, unless the store cannot be written: then the
     /// entry waits for the next [`flush`](crate::Audit::flush).
@@ -61,19 +78,15 @@ impl<'a> Audit<'a> {
     /// Records a call, with U+FFFD in the place of NUL, and with the beginning of a long name of a
     /// client or session. It is durable after the next [`flush`](crate::Audit::flush).
     pub fn record(&self, mut entry: AuditEntry) {
-        if let Some(client) = &mut entry.client {
-            *client = client.chars().take(CLIENT_NAME_CHARACTERS_MAX).collect();
-        }
-        if let Some(session) = &mut entry.session {
-            session.truncate(session.floor_char_boundary(SESSION_BYTES_MAX));
-        }
+        entry.client = entry.client.as_deref().and_then(client_name);
+        entry.session = entry.session.as_deref().and_then(session_name);
         // A refused call may quote NUL, which no store keeps: its entry would hold up all others.
         let message = entry
             .failure
             .as_mut()
             .and_then(|failure| failure.message.as_mut());
         let texts = entry.query.iter_mut().chain(message);
-        for text in texts.chain(&mut entry.client).chain(&mut entry.session) {
+        for text in texts {
             *text = text.replace('\0', "\u{fffd}");
         }
         if let Some(observer) = self.observer {

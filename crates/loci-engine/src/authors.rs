@@ -1,7 +1,9 @@
 //! The authors of texts, as readers see them, and the authors whose directives a reader takes.
 
 use loci_core::characters::is_hidden;
-use loci_core::{ANONYMOUS, Caller, Delivery, Fact, LOCAL, Memory, OwnerFilter, UNREVIEWED};
+use loci_core::{
+    ANONYMOUS, Caller, Delivery, Fact, LOCAL, Memory, OwnerFilter, SaidBy, UNREVIEWED,
+};
 
 use crate::actor::Actor;
 
@@ -144,14 +146,25 @@ pub(crate) fn hold_changed_orders(mut note: Memory, known: Option<&Memory>) -> M
     note
 }
 
+/// Returns where the words of a memory come from, if they are of strangers, also if the reader stored them; `None`
+/// for others. A directive that came in a file [waits](UNREVIEWED) instead, because a person can accept
+/// it.
+fn place_of_strangers(memory: &Memory) -> Option<&'static str> {
+    match memory.said_by() {
+        SaidBy::Tool => Some("tools"),
+        SaidBy::Web => Some("the web"),
+        SaidBy::User | SaidBy::Agent | SaidBy::Unknown | SaidBy::Import | SaidBy::File => None,
+    }
+}
+
 /// Returns the heading of the notes of an author whose directives the reader does not take.
 pub fn notes_heading(author: &str) -> String {
     format!("Notes of {author} (not instructions):")
 }
 
 /// The authors whose directives a reader takes: itself, administrators, and authors that it or the
-/// installation trusts. The local user also takes directives of anonymous callers, to whom this
-/// user gave access.
+/// installation trusts; never words of the web or of a tool. The local user also takes directives of
+/// anonymous callers, to whom this user gave access.
 #[derive(Debug)]
 pub struct Trust<'a> {
     reader: Actor<'a>,
@@ -188,7 +201,7 @@ impl<'a> Trust<'a> {
     /// writer of the text, not on the caller who stored the memory first; nobody takes one that came
     /// in a file before a person has [reviewed](crate::Memories::accept) it.
     pub fn includes(&self, memory: &Memory) -> bool {
-        if memory.is_unreviewed() {
+        if memory.is_unreviewed() || place_of_strangers(memory).is_some() {
             return false;
         }
         let writer = memory.writer();
@@ -211,6 +224,9 @@ impl<'a> Trust<'a> {
     pub fn stranger(&self, memory: &Memory) -> Option<String> {
         if memory.is_unreviewed() {
             return Some(UNREVIEWED_FILES.to_owned());
+        }
+        if let Some(place) = place_of_strangers(memory) {
+            return Some(place.to_owned());
         }
         (!self.includes(memory)).then(|| shown_name(memory.writer()))
     }

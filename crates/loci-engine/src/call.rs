@@ -25,6 +25,7 @@ use loci_core::{
 
 use crate::access::Access;
 use crate::actor::Actor;
+use crate::audit::{client_name, session_name};
 use crate::context::Context;
 use crate::conversations::Conversations;
 use crate::engine::Engine;
@@ -453,14 +454,21 @@ impl<'a> Call<'a> {
         let sender = info.sender.map(str::to_owned);
         let own = (caller.client.as_deref(), caller.session.as_deref());
         let (client, session) = info.client.unwrap_or(own);
+        // The memories that it stores name the program as the audit log does.
+        let (client, session) = (client.and_then(client_name), session.and_then(session_name));
+        let caller = Caller {
+            client: client.clone(),
+            session: session.clone(),
+            ..caller
+        };
         let redaction = engine.redaction();
         let entry = AuditEntry {
             space: caller.space.clone(),
             at: engine.now(),
             caller: sender.filter(|sender| user.as_ref() != Some(sender)),
             user,
-            client: client.map(str::to_owned),
-            session: session.map(str::to_owned),
+            client,
+            session,
             dialect: info.entrance.to_owned(),
             tool: info.tool.to_owned(),
             operation: info.operation.to_owned(),

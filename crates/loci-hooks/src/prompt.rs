@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use data_encoding::HEXLOWER;
 use loci_core::limits::SESSION_BYTES_MAX;
-use loci_core::{Caller, CollectionFilter, Error, Memory, RecordVerb, SPEAKER};
+use loci_core::{Caller, CollectionFilter, Error, Memory, RecordVerb, SPEAKER, SaidBy};
 use loci_dialects::mempalace::{self, date};
 use loci_engine::prompt_floors::{is_best, is_relevant, score};
 use loci_engine::{
@@ -525,8 +525,14 @@ fn heading(memory: &Memory) -> String {
     if let Some(path) = memory.source_path().filter(|_| !is_said) {
         let _ = write!(line, ", {}", shown_name(path));
     }
-    if let Some(speaker) = memory.attributes.get(SPEAKER) {
-        let _ = write!(line, ", {}", shown_name(speaker));
+    match (memory.attributes.get(SPEAKER), memory.said_by()) {
+        (Some(speaker), _) => {
+            let _ = write!(line, ", {}", shown_name(speaker));
+        }
+        (None, SaidBy::Unknown) => {}
+        (None, said_by) => {
+            let _ = write!(line, ", {}", said_by.name());
+        }
     }
     let _ = write!(line, ", {}", date(memory.created_at));
     if let Some(writer) = writer_of(&loci_ingest::caller(), memory) {

@@ -102,6 +102,11 @@ pub fn host(name: &str) -> Option<&'static Host> {
     HOSTS.into_iter().find(|host| host.name == name)
 }
 
+/// Returns the host that a program is which presents itself by that name, or whose hook names it so.
+pub fn of_client(name: &str) -> Option<&'static Host> {
+    host(name).or_else(|| HOSTS.into_iter().find(|host| host.is_client(name)))
+}
+
 #[cfg(test)]
 mod tests {
     use loci_core::limits::SESSION_START_HOSTS;
@@ -132,6 +137,7 @@ mod tests {
             let named: Vec<_> = HOSTS.iter().filter(|host| host.is_client(name)).collect();
             let named: Vec<_> = named.into_iter().map(|host| host.name).collect();
             assert_eq!(named, Vec::from_iter(expected), "{name}");
+            assert_eq!(of_client(name).map(|host| host.name), expected, "{name}");
         }
     }
 

@@ -8,7 +8,7 @@ use super::slots::Chain;
 use super::{NONE, Record, Traits};
 use crate::structures::segment::{Bytes, u32_at, u64_at};
 
-pub(crate) const TRAITS_BYTES: usize = 40;
+pub(crate) const TRAITS_BYTES: usize = 44;
 pub(crate) const RECORD_BYTES: usize = 64;
 const VISIBILITIES: [Visibility; 3] = [Visibility::Private, Visibility::Shared, Visibility::Common];
 const DELIVERIES: [Delivery; 2] = [Delivery::OnDemand, Delivery::Bootstrap];
@@ -153,6 +153,7 @@ impl Base {
             tier: *Tier::ALL.get(usize::from(tier))?,
             is_forgotten: is_forgotten == 1,
             expires_at: moment(bytes, 4),
+            program: name(10),
         })
     }
 
@@ -297,4 +298,5 @@ pub(crate) fn write_traits(traits: &Traits, bytes: &mut Vec<u8>) {
     bytes.extend([visibility, delivery, tier].map(|place| place.unwrap_or_default() as u8));
     bytes.push(u8::from(traits.is_forgotten));
     bytes.extend(traits.expires_at.microseconds().to_ne_bytes());
+    bytes.extend(Name::number(traits.program).to_ne_bytes());
 }

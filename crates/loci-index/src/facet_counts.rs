@@ -48,6 +48,7 @@ impl Index {
         let tally = || Tally::new(&self.names);
         let (mut collections, mut sections, mut kinds) = (tally(), tally(), tally());
         let (mut tags, mut owners, mut origins) = (tally(), tally(), tally());
+        let mut programs = tally();
         let mut days: BTreeMap<i64, u64> = BTreeMap::new();
         // Memories of one day lie together mostly.
         let mut last_day = (0, 0);
@@ -73,6 +74,7 @@ impl Index {
             kinds.add(Some(traits.kind));
             owners.add(traits.owner);
             origins.add(Some(traits.origin));
+            programs.add(traits.program);
             let day = day_of(created_at);
             if day != last_day.0 {
                 *days.entry(last_day.0).or_default() += last_day.1;
@@ -90,6 +92,7 @@ impl Index {
             tags: tags.of_names(&self.names),
             owners: owners.with_absence(&self.names),
             origins: origins.of_names(&self.names),
+            programs: programs.of_names(&self.names),
             days,
         }
     }

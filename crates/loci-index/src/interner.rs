@@ -34,9 +34,9 @@ use std::sync::Arc;
 
 use crate::structures::segment::{Bytes, u32_at};
 
-/// A number that stands for a name. Names of spaces, owners, origins, places, kinds, tags and
-/// threads share one list. It starts at 1, because the absence of a name then takes no more room
-/// than a name.
+/// A number that stands for a name. Names of spaces, owners, origins, programs, places, kinds, tags
+/// and threads share one list. It starts at 1, because the absence of a name then takes no more
+/// room than a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Name(NonZeroU32);
 

@@ -126,6 +126,8 @@ pub struct StoredMemory<'a> {
     pub delivery: Delivery,
     /// The dialect that stored it.
     pub origin: &'a str,
+    /// The program that filed it; none if that is not known.
+    pub program: Option<&'a str>,
     /// Its owner; none if the caller was anonymous.
     pub owner: Option<&'a str>,
     /// Who may read it.
@@ -168,6 +170,7 @@ pub struct StoredMemory<'a> {
 ///     weight: 0.5,
 ///     delivery: Delivery::OnDemand,
 ///     origin: "mememory",
+///     program: None,
 ///     owner: None,
 ///     visibility: Visibility::Common,
 ///     supersedes: None,
@@ -231,6 +234,7 @@ pub struct Index {
 struct Traits {
     space: Name,
     origin: Name,
+    program: Option<Name>,
     owner: Option<Name>,
     collection: Option<Name>,
     section: Name,
@@ -251,6 +255,7 @@ impl Traits {
     const NONE: Traits = Traits {
         space: Name::NEVER,
         origin: Name::NEVER,
+        program: None,
         owner: Some(Name::NEVER),
         collection: None,
         section: Name::NEVER,
@@ -400,6 +405,7 @@ impl Index {
         let traits = Traits {
             space,
             origin: self.names.intern(memory.origin),
+            program: memory.program.map(|program| self.names.intern(program)),
             owner,
             collection: memory
                 .collection

@@ -12,8 +12,8 @@ use loci_core::{
     Access, AuditEntry, AuditFailure, AuditRecord, CacheEntry, ContentHash, DailyCount, Decision,
     Delivery, EnrichmentStatus, Error, ErrorCode, Fact, FileProblem, FileProblemKind, FileStamp,
     IdempotentReply, Location, Memory, MemoryId, ModelId, Name, NoteFile, OpenItem, Period,
-    RecordVerb, SourceFile, Space, Thread, Tier, Timestamp, Tombstone, Tunnel, TunnelEnd, Vector,
-    Version, Visibility,
+    Provenance, RecordVerb, SaidBy, SourceFile, Space, Thread, Tier, Timestamp, Tombstone, Tunnel,
+    TunnelEnd, Vector, Version, Visibility,
 };
 
 pub use self::token::TOKEN;
@@ -213,6 +213,13 @@ impl StoredRecord for Memory {
             actor: columns.string_or_null()?,
             updated_by: columns.string_or_null()?,
             by_admin: columns.flag()?,
+            provenance: Provenance {
+                said_by: columns
+                    .named_or_null(SaidBy::from_name)?
+                    .unwrap_or_default(),
+                program: columns.string_or_null()?,
+                session: columns.string_or_null()?,
+            },
             visibility: columns.named(Visibility::from_name)?,
             supersedes: columns.id_or_null()?,
             superseded_by: None,
@@ -242,6 +249,7 @@ impl<'a> StoredMemory<'a> {
             weight: columns.double()?,
             delivery: columns.named(Delivery::from_name)?,
             origin: columns.text()?,
+            program: columns.text_or_null()?,
             owner: columns.text_or_null()?,
             visibility: columns.named(Visibility::from_name)?,
             supersedes: columns.text_or_null()?,
@@ -256,6 +264,12 @@ impl<'a> StoredMemory<'a> {
         };
         Ok((row, memory))
     }
+}
+
+/// Returns the name of who said a memory as stores note it: nothing if that is not known, as in rows
+/// from before it was noted.
+pub fn noted(said_by: SaidBy) -> Option<&'static str> {
+    (said_by != SaidBy::Unknown).then(|| said_by.name())
 }
 
 fn read_location<'a, C: ReadColumns<'a>>(columns: &mut C) -> Result<Location, C::Error> {

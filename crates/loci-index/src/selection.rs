@@ -22,6 +22,8 @@ pub(crate) struct Selection {
     owners: Owners,
     /// None: all.
     origins: Option<Vec<Name>>,
+    /// None: all.
+    programs: Option<Vec<Name>>,
     /// A bit for each.
     tiers: u8,
     /// Of what is kept apart, only that of this origin.
@@ -104,14 +106,7 @@ impl Selection {
                 filter.created_from.unwrap_or(Timestamp::MIN)
                     ..=filter.created_until.unwrap_or(END_OF_TIME)
             });
-        // Names that nothing bears are left out.
-        let any_of = |all: &[String]| {
-            (!all.is_empty()).then(|| {
-                all.iter()
-                    .filter_map(|name| names.find(name))
-                    .collect::<Vec<Name>>()
-            })
-        };
+        let any_of = |all: &[String]| any_of(all, names);
         Some(Selection {
             space: names.find(filter.space.as_str())?,
             everything: reader.everything,
@@ -120,6 +115,7 @@ impl Selection {
             own_origin,
             owners,
             origins: any_of(&filter.origins),
+            programs: any_of(&filter.programs),
             tiers: tiers
                 .iter()
                 .filter(|tier| !(hides_apart && **tier == Tier::Unlisted))
@@ -200,6 +196,11 @@ impl Selection {
                 .origins
                 .as_ref()
                 .is_none_or(|origins| origins.contains(&memory.origin))
+            && self.programs.as_ref().is_none_or(|programs| {
+                memory
+                    .program
+                    .is_some_and(|program| programs.contains(&program))
+            })
             && match &self.owners {
                 Owners::Any => true,
                 Owners::Only(owner) => memory.owner == *owner,
@@ -211,6 +212,13 @@ impl Selection {
                 .is_none_or(|range| range.contains(&record.fixed.created_at))
             && self.tags.iter().all(|tag| record.has_tag(*tag))
     }
+}
+
+/// Returns the names of a list, which admits everything if it is empty. Names that nothing bears are
+/// left out.
+fn any_of(all: &[String], names: &Interner) -> Option<Vec<Name>> {
+    let found = all.iter().filter_map(|name| names.find(name));
+    (!all.is_empty()).then(|| found.collect())
 }
 
 /// Returns the names that something bears; a name that nothing bears admits nothing.

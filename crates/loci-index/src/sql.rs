@@ -318,6 +318,7 @@ fn narrow<D: Dialect>(filter: &Filter, clauses: &mut Clauses<D>) {
         OwnerFilter::AnyOf(owners) => in_list_or_null(owners, "m.owner", ":owners", clauses),
     }
     in_list(&filter.origins, "m.origin", ":origins", clauses);
+    in_list(&filter.programs, "m.program", ":programs", clauses);
     if !filter.tiers.is_empty() {
         let tiers = Tier::ALL
             .into_iter()

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use loci_core::{
     CandidateQuery, Candidates, CollectionFilter, Filter, Forgotten, Location, Memory, MemoryId,
-    OwnerFilter, QueryVector, Reader, Space, Superseded, Thread, ThreadPosition, ThreadScore,
+    OwnerFilter, Provenance, QueryVector, Reader, Space, Superseded, Thread, ThreadPosition,
+    ThreadScore,
 };
 use loci_testkit::Random;
 
@@ -54,6 +55,7 @@ fn stored(memory: &Memory, replaces: Option<i64>) -> StoredMemory<'_> {
         weight: memory.weight,
         delivery: memory.delivery,
         origin: &memory.origin,
+        program: memory.provenance.program.as_deref(),
         owner: memory.owner.as_deref(),
         visibility: memory.visibility,
         supersedes: memory.supersedes.as_ref().map(MemoryId::as_str),
@@ -153,6 +155,10 @@ impl World {
             }),
             delivery: random.pick(&[Delivery::OnDemand, Delivery::Bootstrap]),
             origin: random.pick(&NAMES).to_owned(),
+            provenance: Provenance {
+                program: random.chance(60).then(|| random.pick(&NAMES).to_owned()),
+                ..Provenance::default()
+            },
             owner: name(random),
             visibility: random.pick(&[Visibility::Private, Visibility::Shared, Visibility::Common]),
             supersedes: random
@@ -220,6 +226,7 @@ impl World {
                 _ => OwnerFilter::Any,
             },
             origins: Vec::from_iter(random.chance(20).then(|| some_name(random))),
+            programs: Vec::from_iter(random.chance(20).then(|| some_name(random))),
             tiers: if random.chance(40) {
                 vec![random.pick(&Tier::ALL), random.pick(&Tier::ALL)]
             } else {

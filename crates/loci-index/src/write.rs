@@ -138,6 +138,7 @@ impl Plan {
         Traits {
             space: self.name(traits.space),
             origin: self.name(traits.origin),
+            program: traits.program.map(|program| self.name(program)),
             owner: traits.owner.map(|owner| self.name(owner)),
             collection: traits.collection.map(|collection| self.name(collection)),
             section: self.name(traits.section),
@@ -167,6 +168,7 @@ impl Index {
         let Traits {
             space,
             origin,
+            program,
             owner,
             collection,
             section,
@@ -176,6 +178,7 @@ impl Index {
         [
             Some(space),
             Some(origin),
+            program,
             owner,
             collection,
             Some(section),

@@ -210,11 +210,6 @@ function onSubmit() {
 function onChange(event) {
   const { target } = event;
   if (target.matches("[data-filter]")) {
-    if (target.matches("[data-single]") && target.checked) {
-      for (const other of document.querySelectorAll(`[data-single][name="${target.name}"]`)) {
-        other.checked = other === target;
-      }
-    }
     target.form.requestSubmit();
   } else if (target.matches("input[name=id]")) {
     lastPicked = target;

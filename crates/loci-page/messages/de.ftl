@@ -122,6 +122,13 @@ origin-through = { $value ->
     [loci] Importiert
    *[other] Gespeichert mit dem Werkzeugsatz { $value }
 }
+said-user = vom Benutzer gesagt
+said-agent = von einem Agenten gesagt
+said-unknown = nicht bekannt, wer es sagte
+said-import = aus einem anderen Gedächtnissystem
+said-file = aus einer Datei
+said-tool = aus der Ausgabe eines Werkzeugs
+said-web = aus dem Web
 origin-for = für { $value }
 origin-on = am
 origin-from = aus
@@ -477,12 +484,6 @@ entities-all = Alle Sachen, mit den Zahlen ihrer Fakten
 entities-cut = Es gibt mehr Fakten als die { $count }, die gelesen wurden, und vielleicht mehr Sachen.
 facts-current = Geltende Fakten
 facts-past = Vergangene Fakten
-found-of-program = { $count ->
-    [0] Das Protokoll hat keinen Aufruf dieses Programms, den Sie sehen dürfen.
-    [one] Abgelegt vom letzten Aufruf dieses Programms im Protokoll.
-   *[other] Abgelegt von den letzten { $count } Aufrufen dieses Programms im Protokoll.
-}
-found-of-program-cut = Es kann mehr geben: Von seinen letzten 5.000 Aufrufen werden die letzten 1.000 Erinnerungen angesehen, bei einer Frage die besten 100.
 review-order = Verdächtige Anweisungen
 review-order-how = Texte, die keine Anweisungen sind und einen Satz enthalten, der Agenten Befehle gibt. Eine kurze Liste von Mustern auf Englisch und Deutsch findet nur die üblichen. Hooks und Sitzungsanfänge legen sie keinem Agenten vor, bis Sie sie hier verwerfen: dann dürfen sie es.
 review-open = { $count ->

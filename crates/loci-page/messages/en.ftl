@@ -127,6 +127,13 @@ origin-through = { $value ->
     [loci] Imported
    *[other] Stored with the tool set { $value }
 }
+said-user = said by the user
+said-agent = said by an agent
+said-unknown = not known who said it
+said-import = from another memory system
+said-file = from a file
+said-tool = from the output of a tool
+said-web = from the web
 origin-for = for { $value }
 origin-on = on
 origin-from = from
@@ -482,12 +489,6 @@ entities-all = All entities, with the numbers of their facts
 entities-cut = There are more facts than the { $count } that were read, and perhaps more entities.
 facts-current = Current facts
 facts-past = Past facts
-found-of-program = { $count ->
-    [0] The audit log has no call of this program that you may see.
-    [one] Filed by the last call of this program in the audit log.
-   *[other] Filed by the last { $count } calls of this program in the audit log.
-}
-found-of-program-cut = There may be more: of its last 5,000 calls, the last 1,000 memories are looked at, or for a question the best 100.
 review-order = Suspicious instructions
 review-order-how = Texts that are not directives, and contain a sentence that gives agents orders. A short list of patterns in English and German finds the usual ones alone. Hooks and session starts do not put them before an agent until you dismiss them here: then they may.
 review-open = { $count ->

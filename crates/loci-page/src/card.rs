@@ -10,6 +10,7 @@ use utoipa::ToSchema;
 
 use crate::encoding::encoded;
 use crate::projects::project_of;
+use crate::request::RequestContext;
 use crate::utc_timestamp::UtcTimestamp;
 
 /// The characters of a text that are read for a list.
@@ -43,6 +44,10 @@ pub(crate) struct Card {
     pub(crate) tags: Vec<String>,
     /// The dialect that it came in through.
     pub(crate) via: String,
+    /// The app that filed it, by the name that people know; `None` if that is not known.
+    pub(crate) app: Option<String>,
+    /// Who said it: `user`, `agent`, `unknown`, `import`, `file`, `tool` or `web`.
+    pub(crate) said_by: &'static str,
     /// The user who filed it.
     pub(crate) owner: Option<String>,
     /// `private`, `shared` or `common`, as its readers and writers are.
@@ -94,6 +99,8 @@ impl Card {
             kind: memory.kind.clone(),
             tags: memory.tags.clone(),
             via: memory.origin.clone(),
+            app: None,
+            said_by: memory.said_by().name(),
             owner: owner_name(reader, memory.owner.as_deref()),
             visibility: memory.visibility.name(),
             pinned: memory.delivery == Delivery::Bootstrap,
@@ -104,6 +111,24 @@ impl Card {
                 .map(|id| id.as_str().to_owned()),
             created_at: UtcTimestamp(memory.created_at),
             updated_at: UtcTimestamp(memory.updated_at),
+        }
+    }
+
+    /// Returns the app that filed it, or the tool set if the app is not known.
+    pub(crate) fn filed_with(&self) -> &str {
+        self.app.as_deref().unwrap_or(&self.via)
+    }
+
+    /// Returns the message that says who said it.
+    pub(crate) fn said_label(&self) -> &'static str {
+        match self.said_by {
+            "user" => "said-user",
+            "agent" => "said-agent",
+            "import" => "said-import",
+            "file" => "said-file",
+            "tool" => "said-tool",
+            "web" => "said-web",
+            _ => "said-unknown",
         }
     }
 
@@ -135,6 +160,24 @@ impl Card {
 
     pub(crate) fn room_path(&self) -> String {
         room_path(self.wing.as_deref(), &self.room)
+    }
+}
+
+impl RequestContext<'_> {
+    /// Returns a memory as a list has it, without secrets.
+    pub(crate) fn card(&self, memory: &Memory) -> Card {
+        let program = memory.provenance.program.as_deref();
+        Card {
+            app: program.map(|program| self.app_title(program)),
+            ..Card::of(self.caller(), memory, &|text| self.masked(text))
+        }
+    }
+
+    /// Returns the name of an app that people know, of the name that it gave itself, e.g. Claude Code
+    /// of `claude-code`.
+    pub(crate) fn app_title(&self, program: &str) -> String {
+        let title = self.page.installation().app_title(program);
+        title.unwrap_or(program).to_owned()
     }
 }
 

@@ -297,6 +297,10 @@ pub struct RestoreReport {
 
 /// Tells what an installation keeps outside of its store.
 pub trait Installation: Send + Sync {
+    /// Returns the name that people know of a host, by the name that it gives itself; `None` for another
+    /// program.
+    fn app_title(&self, program: &str) -> Option<&'static str>;
+
     /// Returns the hosts that are found on this machine.
     fn hosts(&self) -> Vec<HostStatus>;
 

@@ -9,13 +9,12 @@ use http::header::{AUTHORIZATION, CONTENT_DISPOSITION, CONTENT_TYPE, LOCATION, S
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use loci_admission::{Permit, Subject};
-use loci_core::{Caller, Error, ErrorCode, Memory, Result, Scope, SignInGrant};
+use loci_core::{Caller, Error, ErrorCode, Result, SaidBy, Scope, SignInGrant};
 use loci_engine::{Call, CallInfo, Effect, Engine};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::admission::{ask_provider, rate_refusal, read_body, run_blocking, stranger};
-use crate::card::Card;
 use crate::change::{Answer, Change, Outcome};
 use crate::cookies::{cookie_value, secure_attribute};
 use crate::encoding::encoded;
@@ -88,11 +87,6 @@ impl RequestContext<'_> {
     /// Returns a text without secrets, as lists and previews show it.
     pub(crate) fn masked<'t>(&self, text: &'t str) -> Cow<'t, str> {
         self.engine().redaction().redact(text).text
-    }
-
-    /// Returns a memory as a list has it, without secrets.
-    pub(crate) fn card(&self, memory: &Memory) -> Card {
-        Card::of(self.caller(), memory, &|text| self.masked(text))
     }
 
     /// Returns the number of items that the visitor has to decide, which is counted if it is not
@@ -398,6 +392,12 @@ impl AuthenticatedRequest {
                 all_users: session.as_ref().is_some_and(|session| session.all_users()),
                 origin: ORIGIN_NAME,
                 client: Some(CLIENT.to_owned()),
+                // A program calls with its token.
+                said_by: if session.is_some() {
+                    SaidBy::User
+                } else {
+                    SaidBy::Agent
+                },
                 ..caller
             },
             session,

@@ -182,7 +182,7 @@ pub(crate) async fn list_sorted(
         SortKey::LastUse => ["a.last IS NOT NULL", "coalesce(a.last, 0)"],
         SortKey::Size => ["octet_length(m.content)", "0"],
         SortKey::Kind => ["m.kind", "0"],
-        SortKey::Origin => ["m.origin", "0"],
+        SortKey::Program => ["coalesce(m.program, '')", "0"],
         SortKey::Update => ["m.updated_at", "0"],
     };
     let direction = if sorting.is_descending { " DESC" } else { "" };

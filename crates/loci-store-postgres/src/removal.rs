@@ -79,7 +79,8 @@ pub(crate) async fn wipe(
     wiped.memories = gone.len() as u64;
     delete(transaction, &gone);
     let left = select(transaction, of_owner, whose.clone()).await?;
-    change(transaction, left, "owner = $3, actor = NULL", pseudonym);
+    let set = "owner = $3, actor = NULL, program = NULL, session = NULL";
+    change(transaction, left, set, pseudonym);
     if let Some(pseudonym) = pseudonym {
         let condition =
             "m.space = $1 AND m.updated_by = $2 AND ($3::text IS NULL OR m.origin = $3)";

@@ -3,7 +3,7 @@
 use loci_core::{EnrichmentStatus, Memory, MemoryId, Tier, Timestamp, Visibility};
 use loci_index::StoredMemory;
 use loci_index::codec::{encode_attributes, encode_citations, encode_links};
-use loci_index::records::{ReadColumns, StoredRecord};
+use loci_index::records::{ReadColumns, StoredRecord, noted};
 use tokio_postgres::Row;
 
 use crate::failure::Result;
@@ -12,8 +12,8 @@ use crate::value::{Columns, Value, digest, values};
 /// The columns of a [`Memory`], of [`WHOLE_TABLES`].
 pub(crate) const WHOLE_COLUMNS: &str = "m.space, m.id, m.content, m.title, m.collection, m.section, m.kind, \
     m.summary, m.tags, m.weight, m.tier, m.thread, m.position, m.source, m.enrichment, m.links, m.citations, \
-    m.attributes, a.count, a.last, m.delivery, m.origin, m.owner, m.actor, m.updated_by, m.by_admin, m.visibility, \
-    m.supersedes, m.expires_at, m.forgotten_at, m.created_at, m.updated_at, m.revision";
+    m.attributes, a.count, a.last, m.delivery, m.origin, m.owner, m.actor, m.updated_by, m.by_admin, m.said_by, \
+    m.program, m.session, m.visibility, m.supersedes, m.expires_at, m.forgotten_at, m.created_at, m.updated_at, m.revision";
 /// The tables of a whole memory.
 pub(crate) const WHOLE_TABLES: &str =
     "@memory AS m LEFT JOIN @access AS a ON a.space = $1 AND a.memory = m.row";
@@ -43,7 +43,7 @@ pub(crate) fn read_numbered(row: &Row) -> Result<(u64, Memory)> {
 }
 
 /// The columns of `@memory` that [`written`] gives values for, after `space` and `row`.
-pub(crate) const WRITTEN_COLUMNS: [&str; 31] = [
+pub(crate) const WRITTEN_COLUMNS: [&str; 34] = [
     "id",
     "collection",
     "section",
@@ -56,6 +56,9 @@ pub(crate) const WRITTEN_COLUMNS: [&str; 31] = [
     "actor",
     "updated_by",
     "by_admin",
+    "said_by",
+    "program",
+    "session",
     "visibility",
     "supersedes",
     "source",
@@ -95,6 +98,9 @@ pub(crate) fn written(memory: &Memory, row: i64) -> Vec<Value> {
         &memory.actor,
         &memory.updated_by,
         memory.by_admin,
+        noted(memory.provenance.said_by),
+        &memory.provenance.program,
+        &memory.provenance.session,
         memory.visibility.name(),
         memory.supersedes.as_ref(),
         memory.source.as_ref(),
@@ -119,7 +125,7 @@ pub(crate) fn written(memory: &Memory, row: i64) -> Vec<Value> {
 
 /// The columns of a [`StoredMemory`], of `@memory AS m`.
 pub(crate) const STORED_COLUMNS: &str = "m.row, m.space, m.id, m.collection, m.section, m.kind, m.tags, m.weight, \
-    m.delivery, m.origin, m.owner, m.visibility, m.supersedes, CASE WHEN m.supersedes IS NOT NULL THEN \
+    m.delivery, m.origin, m.program, m.owner, m.visibility, m.supersedes, CASE WHEN m.supersedes IS NOT NULL THEN \
     (SELECT t.row FROM @memory AS t WHERE t.space = $1 AND t.id = m.supersedes) END, m.expires_at, \
     m.forgotten_at IS NOT NULL, m.created_at, m.updated_at, m.tier, m.source, m.thread, m.position";
 

@@ -788,7 +788,7 @@ impl Store for NaiveStore {
                 SortKey::LastUse => left.access.last.cmp(&right.access.last),
                 SortKey::Size => left.content.len().cmp(&right.content.len()),
                 SortKey::Kind => left.kind.cmp(&right.kind),
-                SortKey::Origin => left.origin.cmp(&right.origin),
+                SortKey::Program => left.provenance.program.cmp(&right.provenance.program),
                 SortKey::Update => left.updated_at.cmp(&right.updated_at),
             };
             if sorting.is_descending {
@@ -812,6 +812,9 @@ impl Store for NaiveStore {
             *counts.kinds.entry(memory.kind).or_default() += 1;
             *counts.owners.entry(memory.owner).or_default() += 1;
             *counts.origins.entry(memory.origin).or_default() += 1;
+            if let Some(program) = memory.provenance.program {
+                *counts.programs.entry(program).or_default() += 1;
+            }
             *counts.days.entry(day_of(memory.created_at)).or_default() += 1;
             for tag in memory.tags {
                 *counts.tags.entry(tag).or_default() += 1;

@@ -148,6 +148,7 @@ impl State {
                     continue;
                 }
                 (memory.owner, memory.actor) = (pseudonym.map(str::to_owned), None);
+                (memory.provenance.program, memory.provenance.session) = (None, None);
                 memory.revision += 1;
             }
             if let Some(pseudonym) = pseudonym

@@ -4,11 +4,11 @@
 use std::collections::HashSet;
 use std::io::{self, IsTerminal};
 
-use loci_core::{Clock, Timestamp};
+use loci_core::{Caller, Clock, Memory, Timestamp};
 use loci_dialects::mememory::Record;
 use loci_engine::short_id;
 use loci_text::analysis::{query_terms, words};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::escaped::{Escaped, OneLine};
 use crate::output::{Output, print};
@@ -151,6 +151,17 @@ impl Terminal {
     }
 }
 
+/// Returns a memory as JSON, with where its words come from.
+pub fn value_of(memory: Memory) -> Value {
+    let (said_by, program) = (memory.said_by(), memory.provenance.program.clone());
+    let mut value = json!(Record::of(&Caller::local(), memory));
+    value["said_by"] = json!(said_by.name());
+    if let Some(program) = program {
+        value["program"] = json!(program);
+    }
+    value
+}
+
 /// Returns the time of the last update, to the second.
 fn to_second(record: &Record) -> String {
     let second = record.updated_at.split(['.', 'Z']).next();
@@ -206,7 +217,7 @@ fn memory_text(record: &Record) -> String {
 
 #[cfg(test)]
 mod tests {
-    use loci_core::{Caller, Memory, MemoryId, Space};
+    use loci_core::{MemoryId, Space};
 
     use super::*;
 

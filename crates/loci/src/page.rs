@@ -126,6 +126,10 @@ struct LocalInstallation {
 }
 
 impl Installation for LocalInstallation {
+    fn app_title(&self, program: &str) -> Option<&'static str> {
+        loci_hosts::of_client(program).map(|host| host.title)
+    }
+
     fn hosts(&self) -> Vec<HostStatus> {
         let found = |here: DetectedHost| {
             let (dialect, problem) = match here.connection {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use loci_core::limits::TAGS_MAX;
-use loci_core::{CollectionFilter, Error, Result, Scope};
+use loci_core::{CollectionFilter, Error, Result, SaidBy, Scope};
 use loci_engine::{Call, Remember, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -63,6 +63,11 @@ impl Source {
             Source::UserSaid => "user-said",
             Source::AgentInferred => AGENT_INFERRED,
         }
+    }
+
+    /// Returns who said the memory; the caller if `None`.
+    fn said_by(self) -> Option<SaidBy> {
+        matches!(self, Source::UserSaid).then_some(SaidBy::User)
     }
 }
 
@@ -141,6 +146,7 @@ impl TypedTool for StoreMemory {
             collection,
             tags: arguments.tags,
             attributes,
+            said_by: arguments.source.said_by(),
             ..Remember::new(arguments.content, arguments.category.name())
         };
         let remembered = call.memories().remember(request)?;

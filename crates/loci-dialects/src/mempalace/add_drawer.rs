@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use loci_core::{Error, Result, Scope, Visibility};
+use loci_core::{Error, Result, SaidBy, Scope, Visibility};
 use loci_engine::{Call, FilingResult, Remember, SOURCE_FILE, check};
 use loci_text::enrichment::kind_of;
 use schemars::JsonSchema;
@@ -113,11 +113,14 @@ pub fn file(
     content: &str,
     attributes: BTreeMap<String, String>,
 ) -> Result<(FiledDrawer, Option<String>)> {
+    // Else the agent concluded it.
+    let of_file = attributes.contains_key(SOURCE_FILE);
     let request = Remember {
         collection: collection(&wing),
         section: Some(room.clone()),
         attributes,
         visibility: Visibility::Common,
+        said_by: of_file.then_some(SaidBy::File),
         ..Remember::new(content, kind(content))
     };
     let filed = call

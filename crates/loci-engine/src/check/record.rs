@@ -6,7 +6,7 @@ use loci_core::limits::{
 };
 use loci_core::{
     Archived, CacheEntry, Decision, Error, Fact, IdempotentReply, Memory, MemoryId, Name, NoteFile,
-    Record, Result, SourceFile, Tunnel, TunnelEnd,
+    Provenance, Record, Result, SourceFile, Tunnel, TunnelEnd,
 };
 
 use super::{bounded, citations, cited_content, content, name, query, reference, tags};
@@ -100,7 +100,14 @@ fn memory(memory: &Memory) -> Result<()> {
     )?;
     optional("owner", memory.owner.as_deref(), name)?;
     optional("actor", memory.actor.as_deref(), name)?;
-    optional("updated_by", memory.updated_by.as_deref(), name)
+    optional("updated_by", memory.updated_by.as_deref(), name)?;
+    let Provenance {
+        said_by: _,
+        program,
+        session,
+    } = &memory.provenance;
+    optional("program", program.as_deref(), name)?;
+    optional("session", session.as_deref(), name)
 }
 
 fn note_file(file: &NoteFile) -> Result<()> {

@@ -2,7 +2,7 @@
 
 use loci_core::{
     Change, Condition, EnrichmentStatus, Error, ErrorCode, Expect, Location, Memory, MemoryId,
-    Passage, Redactions, Result, Scope, Thread, Tier, Timestamp, limits,
+    Passage, Provenance, Redactions, Result, SaidBy, Scope, Thread, Tier, Timestamp, limits,
 };
 use loci_text::{document, indexed};
 
@@ -33,6 +33,15 @@ pub enum Role {
 }
 
 impl Role {
+    /// Returns who says such a message.
+    pub(crate) const fn said_by(self) -> SaidBy {
+        match self {
+            Role::Human => SaidBy::User,
+            Role::Assistant | Role::System => SaidBy::Agent,
+            Role::Tool => SaidBy::Tool,
+        }
+    }
+
     /// Returns the kind of a memory that is such a message.
     pub const fn name(self) -> &'static str {
         match self {
@@ -199,6 +208,10 @@ impl Conversations<'_> {
             owner: self.caller.principal.subject.clone(),
             actor: self.caller.principal.actor.clone(),
             by_admin: self.caller.principal.scopes.allow(Scope::Admin),
+            provenance: Provenance {
+                said_by: role.said_by(),
+                ..self.caller.provenance()
+            },
             expires_at: Some(now.plus_seconds(ttl_seconds)),
             ..Memory::new(self.caller.space.clone(), mint(), content, role.name(), now)
         };

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::slice;
 
 use loci_core::{
-    Caller, Change, Condition, Error, ErrorCode, Expect, Memory, MemoryId, Result, Scope,
+    Caller, Change, Condition, Error, ErrorCode, Expect, Memory, MemoryId, Result, SaidBy, Scope,
     Timestamp, limits,
 };
 use loci_text::indexed;
@@ -234,6 +234,8 @@ impl Imports<'_> {
             .is_none_or(|owner| memory.owner.as_ref() == Some(owner));
         memory.by_admin &= import.updated_by.is_none();
         memory.updated_by.clone_from(&import.updated_by);
+        // A person may have typed it there; here it comes from a file.
+        memory.provenance.said_by = memory.provenance.said_by.least(SaidBy::Import);
         memory.owner = import.owner.clone().or(memory.owner);
         memory.updated_at = import.updated_at.unwrap_or(created_at);
         memory.expires_at = import.expires_at.or(memory.expires_at);

@@ -60,6 +60,9 @@ impl Listings<'_> {
         if filter.owner != OwnerFilter::Any {
             counts.owners = without(&|filter| filter.owner = OwnerFilter::Any)?.owners;
         }
+        if !filter.programs.is_empty() {
+            counts.programs = without(&|filter| filter.programs.clear())?.programs;
+        }
         if !filter.origins.is_empty() {
             counts.origins = without(&|filter| filter.origins.clear())?.origins;
         }

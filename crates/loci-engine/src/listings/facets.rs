@@ -10,6 +10,8 @@ pub struct Facets {
     pub owner: OwnerFilter,
     /// Only memories that came in through one of these tool sets; all if empty.
     pub origins: Vec<String>,
+    /// Only what one of these programs filed; all if empty.
+    pub programs: Vec<String>,
     /// Only memories of this [thread](loci_core::Thread), e.g. of a
     /// [file](crate::Sources::thread_of).
     pub thread: Option<String>,
@@ -25,6 +27,7 @@ impl Default for Facets {
         Facets {
             owner: OwnerFilter::Any,
             origins: Vec::new(),
+            programs: Vec::new(),
             thread: None,
             created_from: None,
             created_until: None,
@@ -38,12 +41,14 @@ impl Facets {
         let Facets {
             owner,
             origins,
+            programs,
             thread,
             created_from,
             created_until,
         } = self;
         filter.owner = owner;
         filter.origins = origins;
+        filter.programs = programs;
         filter.thread = thread;
         filter.created_from = created_from;
         filter.created_until = created_until;

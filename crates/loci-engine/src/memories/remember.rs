@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use loci_core::{
     Caller, Change, Citation, CollectionFilter, Condition, Delivery, Error, ErrorCode, Expect,
-    Location, Memory, MemoryId, Passage, Result, Scope, Tier, Timestamp, Visibility,
+    Location, Memory, MemoryId, Passage, Provenance, Result, SaidBy, Scope, Tier, Timestamp,
+    Visibility,
 };
 use loci_text::indexed;
 use uuid::Uuid;
@@ -57,6 +58,9 @@ pub struct Remember {
     /// contradictions before it is stored; no comparison if `None`, which is what
     /// [`new`](Self::new) sets.
     pub compare_in: Option<CollectionFilter>,
+    /// Who said it, if the tool knows; the [caller](Caller::said_by) if `None`, which is what
+    /// [`new`](Self::new) sets.
+    pub said_by: Option<SaidBy>,
     /// True if nothing is stored when the comparison finds a memory with the same text, which is
     /// then returned. Without [`compare_in`](Self::compare_in), or without the right to read, there
     /// is no comparison, so it has no effect.
@@ -83,6 +87,7 @@ impl Remember {
             ttl_seconds: None,
             supersedes: None,
             compare_in: None,
+            said_by: None,
             once: false,
         }
     }
@@ -277,6 +282,11 @@ impl Memories<'_> {
 pub(crate) fn new_memory(caller: &Caller, request: Remember, now: Timestamp) -> Memory {
     let id = MemoryId::new(Uuid::now_v7().to_string());
     let memory = Memory::new(caller.space.clone(), id, request.content, request.kind, now);
+    let said_by = request.said_by.unwrap_or(caller.said_by);
+    let provenance = Provenance {
+        said_by: said_by.citing(&request.citations),
+        ..caller.provenance()
+    };
     Memory {
         location: Location {
             collection: named_collection(request.collection),
@@ -294,6 +304,7 @@ pub(crate) fn new_memory(caller: &Caller, request: Remember, now: Timestamp) -> 
         owner: caller.principal.subject.clone(),
         actor: caller.principal.actor.clone(),
         by_admin: caller.principal.scopes.allow(Scope::Admin),
+        provenance,
         visibility: request.visibility,
         supersedes: request.supersedes,
         expires_at: request

@@ -1,6 +1,6 @@
 //! Storing a memory under an id that the caller chooses.
 
-use loci_core::{Caller, Change, Error, ErrorCode, Expect, Memory, MemoryId, Result};
+use loci_core::{Caller, Change, Error, ErrorCode, Expect, Memory, MemoryId, Provenance, Result};
 use loci_text::indexed;
 
 use crate::memories::Memories;
@@ -105,6 +105,10 @@ fn in_place_of(caller: &Caller, old: &Memory, new: Memory) -> Memory {
         actor: old.actor.clone(),
         origin: old.origin.clone(),
         visibility: old.visibility,
+        provenance: Provenance {
+            said_by: old.said_by().least(new.provenance.said_by),
+            ..old.provenance.clone()
+        },
         created_at: old.created_at,
         // A faster writer may have set a later time.
         updated_at: old.updated_at.max(new.updated_at),

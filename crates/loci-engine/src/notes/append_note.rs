@@ -172,6 +172,11 @@ impl Notes<'_> {
                     note.actor.clone_from(&self.caller.principal.actor);
                     self.caller.origin.clone_into(&mut note.origin);
                 }
+                // The file has what the caller wrote.
+                note.provenance = before.map_or_else(
+                    || self.caller.provenance(),
+                    |before| before.provenance.clone(),
+                );
                 note.set_writer(&self.caller);
                 condition = not_wiped(&note, since);
                 changes.extend(keep(&note));

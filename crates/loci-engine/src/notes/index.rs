@@ -6,7 +6,7 @@ use std::{slice, thread};
 use loci_core::{
     Batch, Caller, Change, Condition, Delivery, Error, ErrorCode, Expect, FRONTMATTER, FileProblem,
     FileProblemKind, FileStamp, LOCAL, Link, Memory, MemoryId, Note, NoteContent, NoteFile,
-    Passage, Relation, Result, Space, Tier, Timestamp, Vector, Visibility, limits,
+    Passage, Relation, Result, SaidBy, Space, Tier, Timestamp, Vector, Visibility, limits,
 };
 use loci_text::indexed;
 use uuid::Uuid;
@@ -184,14 +184,8 @@ pub(crate) fn memory_of(
         updated_at: updated_at.max(created_at),
         ..base
     };
-    // Only the local user can write the file.
     if !is_same_text {
-        memory.updated_by = memory
-            .owner
-            .as_deref()
-            .filter(|owner| *owner != LOCAL)
-            .map(|_| LOCAL.to_owned());
-        memory.by_admin = true;
+        note_edit(&mut memory);
     }
     // Only the local user can mark a note as always loaded; no tool does.
     memory.by_admin |=
@@ -203,6 +197,18 @@ pub(crate) fn memory_of(
     memory.location.collection = named_collection(name(&note.collection));
     memory.location.section = name(&note.section).unwrap_or_else(|| NOTE_KIND.to_owned());
     hold_changed_orders(weighed(memory, row, note, known), known)
+}
+
+/// Notes that the text of a memory was written in its file. Only the local user can write the file,
+/// which may still have words of others, e.g. in a folder that is synchronised.
+fn note_edit(memory: &mut Memory) {
+    memory.updated_by = memory
+        .owner
+        .as_deref()
+        .filter(|owner| *owner != LOCAL)
+        .map(|_| LOCAL.to_owned());
+    memory.by_admin = true;
+    memory.provenance.said_by = memory.provenance.said_by.least(SaidBy::File);
 }
 
 /// Applies `work` to each item and returns the results in order. Several threads share many items.
@@ -520,6 +526,9 @@ impl Notes<'_> {
                     .as_ref()
                     .filter(|_| is_new_text && embedded.content == note.content)
                 {
+                    // The file has what the writer wrote.
+                    note.provenance =
+                        known.map_or_else(|| writer.provenance(), |known| known.provenance.clone());
                     note.set_writer(writer);
                 }
                 // A memory that equals the file in everything had lost its file, and has it again.

@@ -44,6 +44,7 @@ fn a_message_is_working_memory_and_what_a_person_says_a_candidate() {
         }),
         origin: ann.origin.to_owned(),
         owner: Some("ann".to_owned()),
+        provenance: words_of(SaidBy::User),
         expires_at: Some(now.plus_seconds(86_400)),
         ..Memory::new(ann.space.clone(), said.ids[0].clone(), LONG, "human", now)
     };

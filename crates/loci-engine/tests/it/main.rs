@@ -31,6 +31,7 @@ mod observing;
 mod ownership;
 mod pages;
 mod paths;
+mod provenance;
 mod quoting;
 mod recalls;
 mod reconciling;
@@ -51,7 +52,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use loci_core::{
     AuditEntry, Caller, CollectionFilter, Embedder, Error, ErrorCode, Location, Memory, MemoryId,
-    ModelId, Principal, Result, Scope, Scopes, Space, Tier, Timestamp, Visibility, limits,
+    ModelId, Principal, Provenance, Result, SaidBy, Scope, Scopes, Space, Tier, Timestamp,
+    Visibility, limits,
 };
 use loci_engine::{
     Conversation, Embedding, Engine, Facets, List, Message, Recall, Remember, Role, SearchMode,
@@ -93,6 +95,14 @@ fn engine() -> Engine {
 /// Returns a caller without a subject.
 fn anonymous() -> Caller {
     Caller::new(Space::default(), Principal::anonymous())
+}
+
+/// Returns where words come from that a caller without a program stored.
+fn words_of(said_by: SaidBy) -> Provenance {
+    Provenance {
+        said_by,
+        ..Provenance::default()
+    }
 }
 
 /// Returns an id that is unique in this process.

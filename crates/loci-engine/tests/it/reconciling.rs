@@ -183,6 +183,7 @@ fn a_file_becomes_a_memory() {
         origin: "vault".to_owned(),
         visibility: Visibility::Common,
         by_admin: true,
+        provenance: words_of(SaidBy::File),
         attributes: BTreeMap::from([(UNREVIEWED.to_owned(), "true".to_owned())]),
         updated_at: moment(2_000),
         ..Memory::new(

@@ -363,6 +363,7 @@ fn a_part_of_a_file_is_a_common_memory() {
             .collect(),
         origin: mine.ann.origin.to_owned(),
         owner: Some("ann".to_owned()),
+        provenance: words_of(SaidBy::File),
         visibility: Visibility::Common,
         ..Memory::new(
             Space::default(),

@@ -178,6 +178,7 @@ fn texts_go_to_the_disk_and_back() {
                 origin,
                 revision,
                 by_admin: true,
+                provenance: words_of(SaidBy::File),
                 ..memory
             }
         );

@@ -21,6 +21,7 @@ fn memory<'a>(id: &'a str, owner: Option<&'a str>) -> StoredMemory<'a> {
         weight: 0.5,
         delivery: Delivery::OnDemand,
         origin: "mememory",
+        program: None,
         owner,
         visibility: owner.map_or(Visibility::Common, |_| Visibility::Private),
         supersedes: None,

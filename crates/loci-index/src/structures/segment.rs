@@ -68,7 +68,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use super::kernel::{self, Line, Mapping, Words};
 
 const MAGIC: u64 = 0x6c6f_6369_7365_676d;
-const FORMAT: u64 = 1;
+const FORMAT: u64 = 2;
 const HEAD_BYTES: usize = 4_096;
 /// Magic, format, length of the file, number of sections.
 const FIXED_BYTES: usize = 32;

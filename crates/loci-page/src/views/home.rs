@@ -101,14 +101,14 @@ pub(crate) fn view(context: &RequestContext<'_>, _: HomeQuery) -> Result<Home> {
     let counts = insights::counts(context, today - CHARTED_DAYS + 1, today)?;
     let apps = Apps::of(context);
     let health = Health::of(context, &apps)?;
-    let (groups, further) = groups::of(context, &apps, &memories, stored_count)?;
+    let (groups, further) = groups::of(context, &memories, stored_count);
     let has_recalls = counts.iter().any(DailyCount::is_recall);
     Ok(Home {
         since: since.map(UtcTimestamp),
         stored_count,
         groups,
         further,
-        tiles: Tiles::of(context, &apps, &counts, today, health.memories),
+        tiles: Tiles::of(context, &counts, today, health.memories),
         imports: insights::imports(&counts, today - CHARTED_DAYS + 1, today),
         growth: insights::growth(&counts, today - CHARTED_DAYS + 1, today),
         recalls: insights::recalls(&counts, today - CHARTED_DAYS + 1, today),

@@ -41,6 +41,8 @@ pub(crate) struct MemoriesQuery {
     who: Option<String>,
     /// The dialect that it came in through.
     via: Option<String>,
+    /// The app that filed it, by the name that it gives itself.
+    program: Option<String>,
     /// The first day or instant on which it was filed.
     from: Option<String>,
     /// The last one.
@@ -94,6 +96,7 @@ pub(crate) fn list(context: &RequestContext<'_>, query: MemoriesQuery) -> Result
                 None => OwnerFilter::Any,
             },
             origins: query.via.clone().into_iter().collect(),
+            programs: query.program.clone().into_iter().collect(),
             created_from: parse_time("from", query.from.as_deref(), false)?,
             created_until: parse_time("until", query.until.as_deref(), true)?,
             ..Facets::default()

@@ -1,6 +1,6 @@
 //! Anthropic's memory tool for programs that speak no MCP, under `/api/v1/memory-tool`.
 
-use loci_core::{Caller, Error, ErrorCode, Result};
+use loci_core::{Caller, Error, ErrorCode, Result, SaidBy};
 use loci_dialects::Context;
 use loci_dialects::anthropic::reply_to;
 use serde::{Deserialize, Serialize};
@@ -57,6 +57,7 @@ pub(crate) fn run(context: &RequestContext<'_>, command: MemoryCommand) -> Resul
     // The program is not the page.
     let caller = Caller {
         client: None,
+        said_by: SaidBy::Agent,
         ..context.caller().clone()
     };
     let tool_context = Context {

@@ -174,7 +174,7 @@ impl Order {
             Order::Largest => sorted(SortKey::Size, true),
             Order::Smallest => sorted(SortKey::Size, false),
             Order::Type => sorted(SortKey::Kind, false),
-            Order::Host => sorted(SortKey::Origin, false),
+            Order::Host => sorted(SortKey::Program, false),
         }
     }
 }
@@ -197,6 +197,10 @@ pub(crate) struct RoomQuery {
     #[serde(default)]
     #[param(example = json!(["deploy"]))]
     pub(crate) tag: Vec<String>,
+    /// Only memories that these apps filed, by the names that they give themselves.
+    #[serde(default)]
+    #[param(example = json!(["claude-code"]))]
+    pub(crate) program: Vec<String>,
     /// True to show what was forgotten, and nothing else.
     #[serde(default)]
     #[param(example = false)]
@@ -237,6 +241,7 @@ impl RoomQuery {
             ..Browse::default()
         };
         browse.facets.created_until = until.transpose()?;
+        browse.facets.programs.clone_from(&self.program);
         Ok(browse)
     }
 
@@ -257,6 +262,8 @@ impl RoomQuery {
         }
         pairs.extend(self.kind.iter().map(|kind| ("type", kind.as_str())));
         pairs.extend(self.tag.iter().map(|tag| ("tag", tag.as_str())));
+        let programs = self.program.iter();
+        pairs.extend(programs.map(|program| ("program", program.as_str())));
         if self.forgotten {
             pairs.push(("forgotten", "true"));
         }

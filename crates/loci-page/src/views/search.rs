@@ -6,15 +6,12 @@ mod match_strength;
 pub(crate) mod results;
 pub(crate) mod saved;
 
-use std::collections::{BTreeSet, HashSet};
-
-use loci_core::limits::{LIST_RESULTS_MAX, RECALL_RESULTS_MAX};
-use loci_core::{AuditQuery, Memory, RecordVerb, Result};
+use loci_core::limits::RECALL_RESULTS_MAX;
+use loci_core::{Memory, Result};
 use loci_engine::{Browse, Effect, Hit, Recall, RecallResults, is_weak};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::calls::numbered;
 use crate::card::Card;
 use crate::encoding::encoded;
 use crate::excerpt::{Marker, Piece};
@@ -29,8 +26,6 @@ use saved::{Question, SavedSearch};
 
 /// The results of one page.
 const LIMIT: usize = 20;
-/// The last calls of a program whose memories are looked for.
-const CALLS_MAX: usize = 5_000;
 /// The characters of a result's passage.
 const PASSAGE_CHARACTERS: usize = 260;
 /// The tokens of each result that are read, in which its passage is looked for.
@@ -57,10 +52,6 @@ pub(crate) struct SearchResults {
     pub(crate) strength: Option<f64>,
     /// True if it is so unlikely that the results are only loosely related to the question.
     pub(crate) is_weak: bool,
-    /// Where the filter by a program ends; `None` without one.
-    pub(crate) bound: Option<ProgramBound>,
-    /// The programs that called last.
-    pub(crate) programs: Vec<String>,
     /// The projects that memories can be moved to.
     pub(crate) wings: Vec<String>,
     /// The values that can be filtered by, as the page shows them beside the results; `GET /facets`
@@ -78,18 +69,6 @@ pub(crate) struct SearchResults {
     /// The number of results that can be reached.
     #[serde(skip)]
     reachable: usize,
-}
-
-/// The reach of the filter by a program: the audit log names the memories that a call stored, and
-/// a memory does not name the program.
-#[derive(Serialize, ToSchema)]
-pub(crate) struct ProgramBound {
-    /// The last calls of the program that were looked at.
-    pub(crate) calls: usize,
-    /// The memories among them that were found among the last ones, or the best ones for a question.
-    pub(crate) memories: usize,
-    /// True if calls or memories before these were left out.
-    pub(crate) is_cut: bool,
 }
 
 /// A result.
@@ -112,8 +91,6 @@ pub(crate) fn view(context: &RequestContext<'_>, query: SearchQuery) -> Result<S
         Form::Html => Some(facets::view(context, query.clone())?),
         Form::Json => None,
     };
-    let clients = context.page.installation().clients();
-    let programs: BTreeSet<String> = clients.into_iter().filter_map(|seen| seen.client).collect();
     let is_empty = query.parameters().is_empty();
     let admitted = facets.as_ref().map(|facets| facets.memories);
     let mut found = find(context, query, Logged::Yes, admitted)?;
@@ -122,7 +99,6 @@ pub(crate) fn view(context: &RequestContext<'_>, query: SearchQuery) -> Result<S
     }
     Ok(SearchResults {
         facets,
-        programs: programs.into_iter().collect(),
         wings: projects_of(context.call().listings().collections()?),
         saved: saved::all(&context.call().settings())?,
         ..found
@@ -144,32 +120,24 @@ fn find(
     logged: Logged,
     admitted: Option<u64>,
 ) -> Result<SearchResults> {
-    let filed = match &query.program {
-        Some(program) => Some(memories_of_program(context, program)?),
-        None => None,
-    };
-    let reach = reach_of(&query);
-    let is_ranked = query.is_question() || filed.is_some();
-    let offset = if is_ranked {
-        query.offset.min(reach)
+    let offset = if query.is_question() {
+        query.offset.min(RECALL_RESULTS_MAX)
     } else {
         query.offset
     };
     // One more tells whether there is another page.
-    let limit = match &filed {
-        Some(_) => reach,
-        None if query.is_question() => (offset + LIMIT + 1).min(reach),
-        None => LIMIT + 1,
+    let limit = if query.is_question() {
+        (offset + LIMIT + 1).min(RECALL_RESULTS_MAX)
+    } else {
+        LIMIT + 1
     };
     let browse = query.browse(limit)?;
     let (mut found, skipped) = if query.is_question() {
         (search(context, &query.q, browse, logged)?, 0)
     } else {
-        let offset = if filed.is_some() { 0 } else { offset };
         let browse = Browse { offset, ..browse };
         (list(context, &browse)?, offset)
     };
-    let bound = filed.map(|filed| filed.narrow(&mut found.hits, limit));
     let reachable = skipped + found.hits.len();
     let hits: Vec<Ranked> = found
         .hits
@@ -178,7 +146,7 @@ fn find(
         .take(LIMIT)
         .collect();
     let hits = shown(context, &query.q, hits);
-    let is_all = bound.is_some() || reachable <= offset + LIMIT;
+    let is_all = reachable <= offset + LIMIT;
     let total = match admitted {
         _ if is_all => reachable as u64,
         Some(admitted) => admitted,
@@ -197,10 +165,8 @@ fn find(
         total,
         offset,
         degraded: found.degraded,
-        bound,
-        programs: Vec::new(),
         wings: Vec::new(),
-        filters: query.chips(),
+        filters: query.chips(context),
         facets: None,
         saved: Vec::new(),
         questions: [Vec::new(), Vec::new()],
@@ -216,15 +182,6 @@ fn minutes_left(context: &RequestContext<'_>, waiting: u64) -> Option<u64> {
         return None;
     }
     context.page.reading(waiting).minutes_left
-}
-
-/// Returns the most results that a question ranks, or that a list without one has.
-fn reach_of(query: &SearchQuery) -> usize {
-    if query.is_question() {
-        RECALL_RESULTS_MAX
-    } else {
-        LIST_RESULTS_MAX
-    }
 }
 
 /// A memory that was found, with its values if a question ranked it.
@@ -245,46 +202,6 @@ fn shown(context: &RequestContext<'_>, question: &str, ranked: Vec<Ranked>) -> V
         }
     };
     ranked.into_iter().map(hit).collect()
-}
-
-/// The memories that a program filed.
-struct ProgramMemories {
-    ids: HashSet<String>,
-    calls: usize,
-    is_cut: bool,
-}
-
-impl ProgramMemories {
-    /// Leaves the memories of the program, of at most `limit` results.
-    fn narrow(&self, hits: &mut Vec<Ranked>, limit: usize) -> ProgramBound {
-        let looked_at = hits.len();
-        hits.retain(|hit| self.ids.contains(hit.memory.id.as_str()));
-        ProgramBound {
-            calls: self.calls,
-            memories: hits.len(),
-            is_cut: self.is_cut || looked_at == limit,
-        }
-    }
-}
-
-/// Returns the memories that the last calls of a program stored, of the calls that the visitor may
-/// see.
-fn memories_of_program(context: &RequestContext<'_>, program: &str) -> Result<ProgramMemories> {
-    let calls = numbered(
-        context,
-        AuditQuery {
-            client: Some(program.to_owned()),
-            limit: CALLS_MAX,
-            ..AuditQuery::default()
-        },
-    )?;
-    let records = calls.iter().flat_map(|(_, call)| &call.records);
-    let stored = records.filter(|record| record.verb == RecordVerb::Stored);
-    Ok(ProgramMemories {
-        ids: stored.map(|record| record.id.clone()).collect(),
-        calls: calls.len(),
-        is_cut: calls.len() == CALLS_MAX || calls.iter().any(|(_, call)| call.further_records > 0),
-    })
 }
 
 /// Returns the last memories that the filters admit.
@@ -377,11 +294,6 @@ impl SearchResults {
     /// Returns the path of the same question without filters.
     pub(crate) fn unfiltered_path(&self) -> String {
         format!("/search?q={}", encoded(&self.q))
-    }
-
-    /// Returns true if only what this program stored is asked for.
-    pub(crate) fn is_program(&self, program: &str) -> bool {
-        self.query.program.as_deref() == Some(program)
     }
 
     /// Returns the names of the wings that memories can be moved to.

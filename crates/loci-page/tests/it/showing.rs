@@ -348,6 +348,7 @@ async fn a_search_is_narrowed_to_what_a_program_filed() {
         ("zed", "The kiln fires at 1240 degrees."),
         ("codex", "The kiln cools for a day."),
         ("codex", "The door of the studio is green."),
+        ("claude-code", "The glaze is ash."),
     ] {
         let mut arguments = serde_json::Map::new();
         arguments.insert("content".to_owned(), text.into());
@@ -361,7 +362,7 @@ async fn a_search_is_narrowed_to_what_a_program_filed() {
         let _ = dialect.call(remember, context, arguments);
     }
     let mut browser = installation.browser("ann").await;
-    let rows: [(&str, &[&str]); 5] = [
+    let rows: [(&str, &[&str]); 6] = [
         (
             "program=codex",
             &[
@@ -370,6 +371,10 @@ async fn a_search_is_narrowed_to_what_a_program_filed() {
             ],
         ),
         ("program=zed", &["The kiln fires at 1240 degrees."]),
+        (
+            "program=claude-code&program=unknown",
+            &["The glaze is ash."],
+        ),
         ("q=kiln&program=codex", &["The kiln cools for a day."]),
         ("program=codex&type=note", &[]),
         ("program=unknown", &[]),
@@ -380,7 +385,6 @@ async fn a_search_is_narrowed_to_what_a_program_filed() {
         let titles: Vec<_> = hits
             .map(|hit| hit["memory"]["title"].as_str().unwrap())
             .collect();
-        assert_eq!(found["bound"]["is_cut"], false, "{query}");
         let zed = "The kiln fires at 1240 degrees.";
         assert_eq!(titles.contains(&zed), query == "program=zed", "{query}");
         // A question finds others of the program by their meaning, after these.
@@ -391,19 +395,35 @@ async fn a_search_is_narrowed_to_what_a_program_filed() {
         };
         assert_eq!(titles[..titles.len() - others], *expected, "{query}");
     }
-    let shown = browser.get("/search?program=codex").await.text;
-    assert!(
-        shown.contains("Filed by the last 2 calls of this program"),
-        "{shown}"
+    let facets = browser.get("/api/v1/facets").await.json();
+    let facets = facets["facets"].as_array().unwrap();
+    let apps = facets.iter().find(|facet| facet["name"] == "program");
+    let apps = apps.unwrap()["values"].as_array().unwrap().iter();
+    let counts: Vec<_> = apps
+        .map(|app| {
+            let title = app["title"].as_str().unwrap_or_default();
+            (app["value"].as_str().unwrap(), title, &app["memories"])
+        })
+        .collect();
+    let (one, two) = (1.into(), 2.into());
+    assert_eq!(
+        counts,
+        [
+            ("codex", "", &two),
+            ("claude-code", "Claude Code", &one),
+            ("zed", "", &one)
+        ]
     );
-    // Another user sees neither the calls nor the memories.
+    let listed = ["/memories?program=codex", "/browse/room?program=codex"];
+    for path in listed {
+        let list = browser.get(&format!("/api/v1{path}")).await.json();
+        assert_eq!(list["total"], 2, "{path}");
+    }
+    let shown = browser.get("/search?program=claude-code").await.text;
+    assert!(shown.contains("App: Claude Code"), "{shown}");
+    assert!(shown.contains("· Claude Code"), "{shown}");
+    // The memories are for everyone, and so is the app.
     let mut bob = installation.browser("bob").await;
     let found = bob.get("/api/v1/search?program=codex").await.json();
-    assert_eq!(
-        (
-            &found["bound"]["calls"],
-            found["hits"].as_array().unwrap().len()
-        ),
-        (&0.into(), 0)
-    );
+    assert_eq!(found["hits"].as_array().unwrap().len(), 2);
 }

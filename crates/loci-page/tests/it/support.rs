@@ -215,6 +215,10 @@ struct Uploads {
 }
 
 impl Installation for Uploads {
+    fn app_title(&self, program: &str) -> Option<&'static str> {
+        (program == "claude-code").then_some("Claude Code")
+    }
+
     fn hosts(&self) -> Vec<HostStatus> {
         self.hosts.pass();
         Vec::new()

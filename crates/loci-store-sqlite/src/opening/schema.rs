@@ -13,7 +13,7 @@ pub(crate) const APPLICATION_ID: i64 = 0x6c6f_6369;
 
 /// Every migration that was ever released, oldest first. Each sets `user_version` to its own
 /// number, so that one look tells whether there is anything to do.
-const MIGRATIONS: [(&str, &str); 18] = [
+const MIGRATIONS: [(&str, &str); 19] = [
     (
         "V1__memories",
         include_str!("../../migrations/V1__memories.sql"),
@@ -82,6 +82,10 @@ const MIGRATIONS: [(&str, &str); 18] = [
     (
         "V18__grants",
         include_str!("../../migrations/V18__grants.sql"),
+    ),
+    (
+        "V19__provenance",
+        include_str!("../../migrations/V19__provenance.sql"),
     ),
 ];
 

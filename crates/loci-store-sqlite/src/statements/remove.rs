@@ -287,7 +287,8 @@ fn wipe_memories(
             delete(connection, row)?;
             deleted += 1;
         } else {
-            let sql = "UPDATE memory SET owner = ?2, actor = NULL, revision = revision + 1 WHERE row = ?1";
+            let sql = "UPDATE memory SET owner = ?2, actor = NULL, program = NULL, session = NULL,
+                revision = revision + 1 WHERE row = ?1";
             connection
                 .prepare_cached(sql)?
                 .execute(params![row, pseudonym])?;

@@ -17,7 +17,8 @@ macro_rules! memory_holds {
         "m.checksum IS loci_checksum(m.row, m.space, m.id, m.collection, m.section, m.kind, m.weight, m.tier, \
          m.delivery, m.origin, m.owner, m.actor, m.updated_by, m.by_admin, m.visibility, m.supersedes, m.source, \
          m.thread, m.position, m.enrichment, m.expires_at, m.created_at, m.updated_at, m.deleted_at, m.forgotten_at, m.revision, \
-         m.text_checksum, m.title, m.tags, m.summary, m.links, m.attributes, m.citations)"
+         m.text_checksum, m.title, m.tags, m.summary, m.links, m.attributes, m.citations, \
+         m.said_by, m.program, m.session)"
     };
 }
 pub(crate) use memory_holds;
@@ -29,12 +30,12 @@ pub(crate) const WHOLE_COLUMNS: &str = concat!(
     " AND c.checksum IS loci_checksum(c.memory, c.text) AND m.text_checksum IS loci_checksum(c.text), \
      m.space, m.id, c.text, m.title, m.collection, m.section, m.kind, m.summary, m.tags, m.weight, m.tier, m.thread, \
      m.position, m.source, m.enrichment, m.links, m.citations, m.attributes, a.count, a.last, m.delivery, m.origin, \
-     m.owner, m.actor, m.updated_by, m.by_admin, m.visibility, m.supersedes, m.expires_at, m.forgotten_at, \
-     m.created_at, m.updated_at, m.revision"
+     m.owner, m.actor, m.updated_by, m.by_admin, m.said_by, m.program, m.session, m.visibility, m.supersedes, \
+     m.expires_at, m.forgotten_at, m.created_at, m.updated_at, m.revision"
 );
 /// The columns of a [`StoredMemory`], of `memory AS m`.
 pub(crate) const STORED_COLUMNS: &str = "m.row, m.space, m.id, m.collection, m.section, m.kind, m.tags, m.weight, \
-     m.delivery, m.origin, m.owner, m.visibility, m.supersedes, \
+     m.delivery, m.origin, m.program, m.owner, m.visibility, m.supersedes, \
      (SELECT t.row FROM memory AS t WHERE t.space = m.space AND t.id = m.supersedes), m.expires_at, \
      m.forgotten_at IS NOT NULL, m.created_at, m.updated_at, m.tier, m.source, m.thread, m.position";
 

@@ -32,13 +32,13 @@ fn sorted_sql(conditions: &Conditions, sorting: Sorting) -> String {
         SortKey::LastUse => ["a.last IS NOT NULL", "a.last"],
         SortKey::Size => ["octet_length(c.text)", "0"],
         SortKey::Kind => ["m.kind", "0"],
-        SortKey::Origin => ["m.origin", "0"],
+        SortKey::Program => ["ifnull(m.program, '')", "0"],
         SortKey::Update => ["m.updated_at", "0"],
     };
     let joined = match sorting.key {
         SortKey::Uses | SortKey::LastUse => " LEFT JOIN access AS a ON a.memory = m.row",
         SortKey::Size => " JOIN content AS c ON c.memory = m.row",
-        SortKey::Kind | SortKey::Origin | SortKey::Update => "",
+        SortKey::Kind | SortKey::Program | SortKey::Update => "",
     };
     let direction = if sorting.is_descending { " DESC" } else { "" };
     format!(

@@ -4,6 +4,7 @@ use loci_core::{
     Access, AccessIncrement, EnrichmentStatus, Error, Expect, Memory, MemoryId, Passage, Space,
     Timestamp, Vector,
 };
+use loci_index::records::noted;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -114,15 +115,16 @@ fn write_memory(
     const INSERT: &str = "INSERT INTO memory (row, space, id, collection, section, kind, tags, weight, delivery, \
          owner, visibility, supersedes, expires_at, created_at, updated_at, revision, tier, source, summary, thread, \
          position, enrichment, links, origin, actor, attributes, citations, forgotten_at, title, \
-         text_checksum, updated_by, by_admin) VALUES (?1, ?2, ?3, \
+         text_checksum, updated_by, by_admin, said_by, program, session) VALUES (?1, ?2, ?3, \
          ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, \
-         ?26, ?27, ?28, ?29, ?30, ?31, ?32)";
+         ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35)";
     const UPDATE: &str = "UPDATE memory SET space = ?2, id = ?3, collection = ?4, section = ?5, kind = ?6, \
          tags = ?7, weight = ?8, delivery = ?9, owner = ?10, visibility = ?11, supersedes = ?12, \
          expires_at = ?13, created_at = ?14, updated_at = ?15, revision = ?16, tier = ?17, source = ?18, \
          summary = ?19, thread = ?20, position = ?21, enrichment = ?22, links = ?23, origin = ?24, actor = ?25, \
          attributes = ?26, citations = ?27, forgotten_at = ?28, title = ?29, \
-         text_checksum = ifnull(?30, text_checksum), updated_by = ?31, by_admin = ?32 WHERE row = ?1";
+         text_checksum = ifnull(?30, text_checksum), updated_by = ?31, by_admin = ?32, \
+         said_by = ?33, program = ?34, session = ?35 WHERE row = ?1";
     let sql = if row.is_some() { UPDATE } else { INSERT };
     let written = connection.prepare_cached(sql)?.execute(params![
         row,
@@ -160,6 +162,9 @@ fn write_memory(
         has_text.then(|| checksum::of(std::iter::once(ValueRef::Text(memory.content.as_bytes())))),
         memory.updated_by,
         memory.by_admin,
+        noted(memory.provenance.said_by),
+        memory.provenance.program,
+        memory.provenance.session,
     ]);
     // The id was looked up before, so it must be the place in the thread.
     map_unique_violation(written, || {

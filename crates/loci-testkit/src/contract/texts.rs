@@ -66,6 +66,8 @@ fn memories() -> Vec<(Memory, &'static str)> {
             ("owner", |it| it.owner = Some(nul())),
             ("actor", |it| it.actor = Some(nul())),
             ("updated_by", |it| it.updated_by = Some(nul())),
+            ("program", |it| it.provenance.program = Some(nul())),
+            ("session", |it| it.provenance.session = Some(nul())),
             ("supersedes", |it| it.supersedes = Some(id())),
             ("citations", |it| {
                 it.citations = vec![citation(CitationKind::File, NUL)];

@@ -1,14 +1,14 @@
 //! `loci list`: browses memories.
 
 use loci_core::limits::LIST_RESULTS_MAX;
-use loci_core::{Caller, CollectionFilter, LOCAL, Tier, Visibility};
+use loci_core::{Caller, CollectionFilter, LOCAL, Memory, Tier, Visibility};
 use loci_dialects::mememory::Record;
 use serde_json::{Value, json};
 
 use super::search::NOUNS;
 use crate::cli;
 use crate::exit::Failure;
-use crate::listing::Listing;
+use crate::listing::{Listing, value_of};
 use crate::output::{self, Output, clamped, status_line};
 use crate::settings::Settings;
 use crate::wiring::Parts;
@@ -48,33 +48,23 @@ pub fn run(settings: &Settings, arguments: &cli::List, output: Output) -> Result
     };
     let has_more = memories.len() == limit && !looking.listings().list(following)?.is_empty();
     let more = has_more.then(|| format!("--offset {next}"));
-    let access = memories
-        .iter()
-        .map(|memory| (memory.visibility, memory.owner.clone()));
-    let access: Vec<(Visibility, Option<String>)> = access.collect();
-    let records: Vec<Record> = memories
-        .into_iter()
-        .map(|memory| Record::of(&Caller::local(), memory))
-        .collect();
     if let Some(more) = &more {
         status_line(format_args!("there are more: {more}"));
     }
     let listing = Listing::of_stdout(None);
-    let text: String = records
+    let text: String = memories
         .iter()
-        .map(|record| listing.listed(record))
+        .map(|memory| listing.listed(&Record::of(&Caller::local(), memory.clone())))
         .collect();
-    let values = records
-        .iter()
-        .zip(access)
-        .map(|(record, access)| with_access(record, access));
+    let values = memories.into_iter().map(with_access);
     Ok(listing.print(output, &output::listing("memories", values, more), &text)?)
 }
 
-/// Adds the visibility to a record, unless it is common, and the owner, unless that is the local
+/// Returns a memory with its visibility, unless it is common, and its owner, unless that is the local
 /// user, so that an import elsewhere keeps them.
-fn with_access(record: &Record, (visibility, owner): (Visibility, Option<String>)) -> Value {
-    let mut value = json!(record);
+fn with_access(memory: Memory) -> Value {
+    let (visibility, owner) = (memory.visibility, memory.owner.clone());
+    let mut value = value_of(memory);
     let is_common = visibility == Visibility::Common;
     if !is_common {
         value["visibility"] = json!(visibility.name());

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::cli::Search;
 use crate::exit::{Exit, Failure};
-use crate::listing::Listing;
+use crate::listing::{Listing, value_of};
 use crate::output::{self, Output, clamped, counted, status_line};
 use crate::settings::Settings;
 use crate::wiring::Parts;
@@ -65,9 +65,9 @@ pub fn run(settings: &Settings, arguments: &Search, output: Output) -> Result<()
             signals,
             ..
         } = hit;
-        let record = Record::of(&Caller::local(), memory);
+        let record = Record::of(&Caller::local(), memory.clone());
         text += &format!("{score:.3}  {}", listing.listed(&record));
-        let mut value = json!({"memory": record, "score": score});
+        let mut value = json!({"memory": value_of(memory), "score": score});
         if signals.strength.is_some() {
             value["strength"] = why["strength"].clone();
         }

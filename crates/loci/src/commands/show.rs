@@ -2,11 +2,10 @@
 
 use loci_core::{Caller, Error, MemoryId};
 use loci_dialects::mememory::Record;
-use serde_json::json;
 
 use crate::escaped;
 use crate::exit::Failure;
-use crate::listing::Listing;
+use crate::listing::{Listing, value_of};
 use crate::output::Output;
 use crate::settings::Settings;
 use crate::wiring::Parts;
@@ -14,10 +13,11 @@ use crate::wiring::Parts;
 pub fn run(settings: &Settings, id: &str, output: Output) -> Result<(), Failure> {
     let (parts, caller) = (Parts::open_current(settings)?, Caller::local());
     let id = named_memory(&parts.looking(), id)?;
-    let record = Record::of(&caller, parts.looking().memories().show(&id)?);
+    let memory = parts.looking().memories().show(&id)?;
+    let record = Record::of(&caller, memory.clone());
     let listing = Listing::of_stdout(None);
     let text = listing.whole(&record);
-    Ok(listing.print(output, &json!(record), &text)?)
+    Ok(listing.print(output, &value_of(memory), &text)?)
 }
 
 /// Finds a memory by the id that a user gives: as it is, or as a list shows it, with the escaped

@@ -5,8 +5,8 @@ use std::{iter, mem};
 
 use loci_core::{
     Batch, Caller, Change, CollectionFilter, Condition, Error, ErrorCode, Expect, Filter,
-    Forgotten, Location, Memory, MemoryId, Page, Result, Salt, Scope, SourceFile, Thread,
-    Timestamp,
+    Forgotten, Location, Memory, MemoryId, Page, Provenance, Result, SPEAKER, SaidBy, Salt, Scope,
+    SourceFile, Thread, Timestamp,
 };
 use loci_text::indexed;
 
@@ -460,6 +460,8 @@ impl<'a> SourceFiler<'a> {
         let mut attributes = attributes.clone();
         attributes.insert(SOURCE_FILE.to_owned(), read.file.path.clone());
         note_machine(&mut attributes, &read.file.machine);
+        let speaker = attributes.get(SPEAKER);
+        let said_by = speaker.map_or(SaidBy::File, |name| SaidBy::of_speaker(name));
         Memory {
             title: title.clone(),
             location: Location {
@@ -475,6 +477,10 @@ impl<'a> SourceFiler<'a> {
             owner: principal.subject.clone(),
             actor: principal.actor.clone(),
             by_admin: principal.scopes.allow(Scope::Admin),
+            provenance: Provenance {
+                said_by,
+                ..self.caller.provenance()
+            },
             visibility: read.visibility,
             ..Memory::new(space.clone(), id, content, kind, created_at)
         }

@@ -1,17 +1,13 @@
 //! The news, grouped by app, session and day, so that thirty memories of one session are one row.
 
-use std::collections::HashMap;
-
-use loci_core::{AuditEntry, COMMAND_LINE, Memory, RecordVerb, Result, day_of};
+use loci_core::{COMMAND_LINE, Memory, day_of};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::health::Apps;
 use crate::card::Card;
 use crate::projects::project_of;
 use crate::request::{CLIENT, RequestContext};
 use crate::utc_timestamp::UtcTimestamp;
-use crate::views::calls::entries;
 
 /// The groups that are shown.
 const SHOWN: usize = 8;
@@ -21,14 +17,12 @@ const CARDS: usize = 5;
 const PLACES: usize = 2;
 /// The tool set of what commands store.
 const COMMAND_ORIGIN: &str = "loci";
-/// The last calls that are read to learn which app and session stored a memory.
-const CALLS_READ: usize = 200;
 
 /// Memories that one session of an app stored on a day.
 #[derive(Serialize, ToSchema)]
 #[schema(as = NewGroup)]
 pub(crate) struct Group {
-    /// The app; `None` if it gave no name, or the call is not in the log any more.
+    /// The app; `None` if it gave no name, or the memory is from before apps were noted.
     pub(crate) app: Option<String>,
     /// True for memories that came by the command line, e.g. an import.
     pub(crate) by_command: bool,
@@ -69,17 +63,13 @@ type Author = (Option<String>, Option<String>);
 
 /// Returns groups of memories, which are sorted by time, the last one first, and the number of new
 /// memories that the groups leave out.
-pub(super) fn of(
-    context: &RequestContext<'_>,
-    apps: &Apps,
-    memories: &[Memory],
-    new: u64,
-) -> Result<(Vec<Group>, u64)> {
-    let calls = entries(context, CALLS_READ, None)?;
-    let authors = authors(&calls);
+pub(super) fn of(context: &RequestContext<'_>, memories: &[Memory], new: u64) -> (Vec<Group>, u64) {
     let mut groups: Vec<((Author, i64), Vec<&Memory>)> = Vec::new();
     for memory in memories {
-        let author = authors.get(memory.id.as_str()).cloned().unwrap_or_default();
+        let author = (
+            memory.provenance.program.clone(),
+            memory.provenance.session.clone(),
+        );
         let key = (author, day_of(memory.created_at));
         match groups.iter_mut().find(|(other, _)| *other == key) {
             Some((_, members)) => members.push(memory),
@@ -88,30 +78,14 @@ pub(super) fn of(
     }
     groups.truncate(SHOWN);
     let shown: usize = groups.iter().map(|(_, members)| members.len()).sum();
-    let group = |((author, _), members): ((Author, i64), Vec<&Memory>)| {
-        group(context, apps, author, &members)
-    };
+    let group =
+        |((author, _), members): ((Author, i64), Vec<&Memory>)| group(context, author, &members);
     let groups = groups.into_iter().filter_map(group).collect();
-    Ok((groups, new.saturating_sub(shown as u64)))
-}
-
-/// Returns the app and the session that stored each memory, as far as calls name them.
-fn authors(calls: &[AuditEntry]) -> HashMap<&str, Author> {
-    let mut authors = HashMap::new();
-    for call in calls {
-        for record in &call.records {
-            if record.verb == RecordVerb::Stored {
-                let author = (call.client.clone(), call.session.clone());
-                authors.insert(&*record.id, author);
-            }
-        }
-    }
-    authors
+    (groups, new.saturating_sub(shown as u64))
 }
 
 fn group(
     context: &RequestContext<'_>,
-    apps: &Apps,
     (client, session): Author,
     members: &[&Memory],
 ) -> Option<Group> {
@@ -132,7 +106,7 @@ fn group(
         path: wing_path(name),
     };
     Some(Group {
-        app: client.map(|client| apps.title(&client)),
+        app: client.map(|client| context.app_title(&client)),
         by_command,
         session: session.map(|_| UtcTimestamp(first.created_at)),
         last: UtcTimestamp(last.created_at),

@@ -154,7 +154,7 @@ impl Apps {
             })
             .collect();
         for client in &self.clients {
-            let name = client.client.as_deref().map(|name| self.title(name));
+            let name = client.client.as_deref().map(|name| context.app_title(name));
             if apps.iter().all(|app| app.name != name) {
                 apps.push(AppPill {
                     name,
@@ -165,19 +165,5 @@ impl Apps {
         }
         apps.sort_by_key(|app| std::cmp::Reverse(app.called_at));
         apps
-    }
-
-    /// Returns the name of an app that people know, of the name that it gave itself, e.g. Claude Code
-    /// of `claude-code`.
-    pub(super) fn title(&self, client: &str) -> String {
-        let plain = |name: &str| -> String {
-            let letters = name.chars().filter(|letter| letter.is_alphanumeric());
-            letters.flat_map(char::to_lowercase).collect()
-        };
-        let client_plain = plain(client);
-        let is_this = |name: &str| plain(name) == client_plain;
-        let mut hosts = self.hosts.iter();
-        let host = hosts.find(|host| is_this(host.title) || is_this(host.name));
-        host.map_or_else(|| client.to_owned(), |host| host.title.to_owned())
     }
 }

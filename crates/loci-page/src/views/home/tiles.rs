@@ -6,7 +6,6 @@ use loci_core::DailyCount;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::health::Apps;
 use crate::page::Page;
 use crate::plots::Spark;
 use crate::request::RequestContext;
@@ -53,7 +52,6 @@ pub(crate) struct Tiles {
 impl Tiles {
     pub(super) fn of(
         context: &RequestContext<'_>,
-        apps: &Apps,
         counts: &[DailyCount],
         today: i64,
         memories: u64,
@@ -87,7 +85,7 @@ impl Tiles {
             percent_useful: of_today.percent_useful(),
             tokens: tokens.checked_div(sessions).unwrap_or(tokens),
             sessions,
-            most_by: most.map(|(client, _)| apps.title(client)),
+            most_by: most.map(|(client, _)| context.app_title(client)),
             to_review: Self::to_review(context),
             stored_line: line(|day| day.stored),
             recalls_line: line(|day| day.recalls),

@@ -49,6 +49,8 @@ pub(crate) struct Facet {
 pub(crate) struct FacetValue {
     /// The value; empty is no project, or no user.
     pub(crate) value: String,
+    /// The name of the value that people know, if it has another one.
+    pub(crate) title: Option<String>,
     /// The number of results with this value, if the other filters stay as they are.
     pub(crate) memories: u64,
     /// True if it is asked for.
@@ -83,6 +85,7 @@ pub(crate) fn view(context: &RequestContext<'_>, query: SearchQuery) -> Result<F
         tags,
         owners,
         origins,
+        programs,
         days,
         ..
     } = counts;
@@ -91,6 +94,7 @@ pub(crate) fn view(context: &RequestContext<'_>, query: SearchQuery) -> Result<F
         facet("type", kinds, &query.kind),
         facet("tag", tags, &query.tag).map(|tags| without_secrets(context, tags)),
         facet("who", named(owners), &query.who),
+        facet("program", programs, &query.program).map(|programs| titled(context, programs)),
         facet("via", origins, &query.via),
     ];
     Ok(FacetsView {
@@ -137,6 +141,22 @@ fn without_secrets(context: &RequestContext<'_>, mut tags: Facet) -> Facet {
     tags
 }
 
+/// Returns the same with the names that people know.
+fn titled(context: &RequestContext<'_>, mut facet: Facet) -> Facet {
+    for value in &mut facet.values {
+        value.title = filters::title_of(context, facet.name, &value.value);
+    }
+    // Some apps call under two names: from their hooks, and as a client.
+    let titles: Vec<Option<String>> = facet.values.iter().map(|one| one.title.clone()).collect();
+    for value in &mut facet.values {
+        let is_of_others = titles.iter().filter(|title| **title == value.title).count() > 1;
+        if let Some(title) = value.title.as_mut().filter(|_| is_of_others) {
+            *title = format!("{title} ({})", value.value);
+        }
+    }
+    facet
+}
+
 /// Returns a filter, if it can make a difference.
 fn facet(
     name: &'static str,
@@ -151,6 +171,7 @@ fn facet(
         .map(|(value, memories)| FacetValue {
             is_chosen: chosen.contains(&value),
             value,
+            title: None,
             memories,
         })
         .collect();
@@ -231,6 +252,11 @@ impl Facet {
 }
 
 impl FacetValue {
+    /// Returns the value as people read it.
+    pub(crate) fn shown(&self) -> &str {
+        self.title.as_deref().unwrap_or(&self.value)
+    }
+
     /// Returns the message that names an empty value of a filter.
     #[expect(
         clippy::unused_self,

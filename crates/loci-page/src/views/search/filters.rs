@@ -8,6 +8,7 @@ use utoipa::{IntoParams, ToSchema};
 use crate::card::CHARACTERS_READ;
 use crate::encoding::encoded;
 use crate::projects::collections_in;
+use crate::request::RequestContext;
 use crate::utc_timestamp::UtcTimestamp;
 
 /// The parameters whose empty text means something: no project, and no user.
@@ -48,10 +49,10 @@ pub(crate) struct SearchQuery {
     #[serde(default)]
     #[param(example = json!(["mememory"]))]
     pub(crate) via: Vec<String>,
-    /// Only memories that this app stored, by the name that it gives itself: of its last calls in the
-    /// audit log.
-    #[param(example = "claude-code")]
-    pub(crate) program: Option<String>,
+    /// Only memories that these apps stored, by the names that they give themselves.
+    #[serde(default)]
+    #[param(example = json!(["claude-code"]))]
+    pub(crate) program: Vec<String>,
     /// Only memories that were stored on this day or instant, or later.
     #[param(example = "2026-11-01")]
     pub(crate) from: Option<String>,
@@ -71,6 +72,8 @@ pub(crate) struct Chip {
     pub(crate) name: &'static str,
     /// Its value.
     pub(crate) value: String,
+    /// The name of the value that people know, if it has another one.
+    pub(crate) title: Option<String>,
     /// The path of the same search without it.
     pub(crate) without: String,
 }
@@ -99,6 +102,12 @@ pub(super) fn empty_label(name: &str) -> &'static str {
     }
 }
 
+/// Returns the name of a filter's value that people know, if it has another one.
+pub(super) fn title_of(context: &RequestContext<'_>, name: &str, value: &str) -> Option<String> {
+    let title = context.app_title(value);
+    (name == "program" && title != value).then_some(title)
+}
+
 impl Chip {
     /// Returns the message that names the filter.
     pub(crate) fn label(&self) -> &'static str {
@@ -114,7 +123,7 @@ impl Chip {
     pub(crate) fn shown(&self, label: &str, empty: &str) -> String {
         let value = match self.value.as_str() {
             "" => empty,
-            value => value,
+            value => self.title.as_deref().unwrap_or(value),
         };
         format!("{label}: {value}")
     }
@@ -133,16 +142,13 @@ impl SearchQuery {
             ("type", &self.kind),
             ("tag", &self.tag),
             ("who", &self.who),
+            ("program", &self.program),
             ("via", &self.via),
         ];
         let lists = lists
             .into_iter()
             .flat_map(|(name, values)| values.iter().map(move |value| (name, value.as_str())));
-        let single = [
-            ("program", &self.program),
-            ("from", &self.from),
-            ("until", &self.until),
-        ];
+        let single = [("from", &self.from), ("until", &self.until)];
         let single = single
             .into_iter()
             .filter_map(|(name, value)| Some((name, value.as_deref()?)));
@@ -178,10 +184,11 @@ impl SearchQuery {
     }
 
     /// Returns the filters that are set, each with the way to unset it.
-    pub(crate) fn chips(&self) -> Vec<Chip> {
+    pub(crate) fn chips(&self, context: &RequestContext<'_>) -> Vec<Chip> {
         let chip = |pair: (&'static str, &str)| Chip {
             name: pair.0,
             value: pair.1.to_owned(),
+            title: title_of(context, pair.0, pair.1),
             without: format!("/search?{}", self.parameters_without(Some(pair))),
         };
         self.pairs().into_iter().map(chip).collect()
@@ -231,6 +238,7 @@ impl SearchQuery {
                     OwnerFilter::AnyOf(any_of(&self.who))
                 },
                 origins: self.via.clone(),
+                programs: self.program.clone(),
                 created_from: parse_time("from", self.from.as_deref(), false)?,
                 created_until: parse_time("until", self.until.as_deref(), true)?,
                 ..Facets::default()

@@ -1,5 +1,7 @@
 //! The forms that the rows of our tables have, by which a record is recognized as a row of one.
 
+use std::collections::BTreeSet;
+
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, params};
 
@@ -21,9 +23,9 @@ pub(crate) struct RowFormat {
     columns: Vec<Column>,
     /// The values that the checksum covers.
     summed: Vec<ChecksumInput>,
-    /// The columns that rows from before they were added lack, in their order, with what they are
-    /// for those.
-    added: Vec<(usize, ValueRef<'static>)>,
+    /// The columns that rows from before they were added lack, in their order, with the schema that
+    /// added each and what it is for those.
+    added: Vec<(u8, usize, ValueRef<'static>)>,
 }
 
 #[derive(Debug)]
@@ -51,26 +53,29 @@ pub(crate) struct Row<'a> {
 }
 
 const CHECKSUM: &str = "checksum";
-/// The columns that a schema after the first with checksums added to a table, all of one table at
-/// once, and what they are for rows from before.
-const ADDED: [(&str, &str, ValueRef<'static>); 17] = [
-    ("keyed_answer", "memories", ValueRef::Text(b"[]")),
-    ("memory", "updated_by", ValueRef::Null),
-    ("memory", "by_admin", ValueRef::Integer(0)),
-    ("source_file", "machine", ValueRef::Text(b"")),
-    ("audit", "client", ValueRef::Null),
-    ("audit", "session", ValueRef::Null),
-    ("audit", "reply_tokens", ValueRef::Null),
-    ("fact", "author", ValueRef::Null),
-    ("token", "client_id", ValueRef::Null),
-    ("token", "client", ValueRef::Null),
-    ("token", "resource", ValueRef::Null),
-    ("token", "parent", ValueRef::Null),
-    ("token", "family", ValueRef::Null),
-    ("token", "secret", ValueRef::Null),
-    ("token", "renewable_until", ValueRef::Null),
-    ("token", "redirect_uri", ValueRef::Null),
-    ("token", "challenge", ValueRef::Null),
+/// The columns that a schema after the first with checksums added to a table, by the number of the
+/// schema, and what they are for rows from before.
+const ADDED: [(u8, &str, &str, ValueRef<'static>); 20] = [
+    (8, "keyed_answer", "memories", ValueRef::Text(b"[]")),
+    (9, "memory", "updated_by", ValueRef::Null),
+    (9, "memory", "by_admin", ValueRef::Integer(0)),
+    (11, "source_file", "machine", ValueRef::Text(b"")),
+    (12, "audit", "client", ValueRef::Null),
+    (12, "audit", "session", ValueRef::Null),
+    (12, "audit", "reply_tokens", ValueRef::Null),
+    (15, "fact", "author", ValueRef::Null),
+    (19, "memory", "said_by", ValueRef::Null),
+    (19, "memory", "program", ValueRef::Null),
+    (19, "memory", "session", ValueRef::Null),
+    (18, "token", "client_id", ValueRef::Null),
+    (18, "token", "client", ValueRef::Null),
+    (18, "token", "resource", ValueRef::Null),
+    (18, "token", "parent", ValueRef::Null),
+    (18, "token", "family", ValueRef::Null),
+    (18, "token", "secret", ValueRef::Null),
+    (18, "token", "renewable_until", ValueRef::Null),
+    (18, "token", "redirect_uri", ValueRef::Null),
+    (18, "token", "challenge", ValueRef::Null),
 ];
 
 impl RowFormats {
@@ -144,8 +149,8 @@ impl RowFormat {
         let added = columns.iter().enumerate().filter_map(|(place, column)| {
             let added = ADDED
                 .iter()
-                .find(|added| (added.0, added.1) == (name.as_str(), column.name.as_str()))?;
-            Some((place, added.2))
+                .find(|added| (added.1, added.2) == (name.as_str(), column.name.as_str()))?;
+            Some((added.0, place, added.3))
         });
         let added = added.collect();
         Ok(RowFormat {
@@ -172,12 +177,18 @@ impl RowFormat {
         if number.is_some() != self.has_row_numbers {
             return None;
         }
-        if !self.added.is_empty() && values.len() + self.added.len() == self.columns.len() {
-            let mut whole = values.to_vec();
-            for (place, value) in &self.added {
-                whole.insert(*place, *value);
+        let lacking = self.added.iter().map(|(schema, ..)| *schema);
+        for schema in BTreeSet::from_iter(lacking) {
+            // A row from before that schema has none of what came later either.
+            let added = self.added.iter().filter(|added| added.0 >= schema);
+            let added: Vec<_> = added.map(|(_, place, value)| (*place, *value)).collect();
+            if values.len() + added.len() == self.columns.len() {
+                let mut whole = values.to_vec();
+                for (place, value) in &added {
+                    whole.insert(*place, *value);
+                }
+                return self.whole_row(number, &whole, &added);
             }
-            return self.whole_row(number, &whole, &self.added);
         }
         self.whole_row(number, values, &[])
     }

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
 
-use loci_core::{Record, Store};
+use loci_core::{Provenance, Record, Store};
 use loci_testkit::Random;
 use loci_testkit::contract::{memory, passage, put};
 use proptest::collection::vec;
@@ -202,6 +202,34 @@ fn a_fact_without_an_author_is_salvaged() {
         assert_eq!(
             (fact.source.as_deref(), &fact.author),
             (Some("words"), &None),
+            "{version}"
+        );
+    }
+}
+
+/// Each of these schemas has a table of memories with other columns.
+#[test]
+fn a_memory_of_any_schema_is_salvaged() {
+    for version in [7, 9, 18, 19] {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let mut connection = Connection::open(file.path()).unwrap();
+        checksum::register(&connection).unwrap();
+        schema::migrate(&mut connection, &schema::migrations().unwrap()[..version]).unwrap();
+        let rows = "INSERT INTO memory (row, space, id, section, kind, weight, tier, delivery, origin, visibility,
+                created_at, updated_at, revision, text_checksum, title, tags)
+            VALUES (1, 'main', 'm', 'fact', 'fact', 0.5, 'long_term', 'on_demand', 'vault', 'common', 1, 2, 1,
+                loci_checksum('zebra'), 'title', '[]');
+            INSERT INTO content (memory, text) VALUES (1, 'zebra')";
+        connection.execute_batch(rows).unwrap();
+        drop(connection);
+        let (report, records) = salvaged(&fs::read(file.path()).unwrap());
+        assert!(report.is_whole(), "{version}: {report:?}");
+        let [Record::Memory(memory)] = &records[..] else {
+            panic!("{version}: {records:?}")
+        };
+        assert_eq!(
+            (&*memory.content, &memory.provenance, memory.by_admin),
+            ("zebra", &Provenance::default(), false),
             "{version}"
         );
     }

@@ -8,9 +8,9 @@ use loci_core::{
     CodeBinding, CollectionFilter, ContentHash, Decision, Delivery, Direction, EnrichmentStatus,
     ErrorCode, Fact, FactQuery, FileProblem, FileProblemKind, FileStamp, Filter, Forgotten,
     IdempotentReply, JobOutcome, KeyedHash, Link, Location, Memory, MemoryId, ModelId, Name,
-    NoteFile, OwnerFilter, Passage, Period, Reader, RecordVerb, Relation, Scope, Scopes,
-    SourceFile, Space, Superseded, Sweep, Term, Thread, Tier, Timestamp, Token, TokenHash,
-    Tombstone, Tunnel, TunnelEnd, Vector, Visibility,
+    NoteFile, OwnerFilter, Passage, Period, Provenance, Reader, RecordVerb, Relation, SaidBy,
+    Scope, Scopes, SourceFile, Space, Superseded, Sweep, Term, Thread, Tier, Timestamp, Token,
+    TokenHash, Tombstone, Tunnel, TunnelEnd, Vector, Visibility,
 };
 
 use crate::contract::examples::{
@@ -43,6 +43,7 @@ pub(super) const MARKS: [&str; 3] = ["@ant", "@day", "@猫"];
 pub(super) const PSEUDONYM: &str = "wiped-0123456789abcdef0123456789abcdef";
 pub(super) const QUERIES: [&str; 4] = ["what", "What", "when 日本", "why"];
 pub(super) const TOOLS: [&str; 2] = ["recall", "store"];
+const PROGRAMS: [&str; 2] = ["codex", "zed"];
 pub(super) const CLIENTS: [&str; 2] = ["codex", "claude-code"];
 pub(super) const MODELS: [&str; 2] = ["first", "second"];
 
@@ -123,6 +124,11 @@ impl Generator {
                 None
             },
             by_admin: random.chance(30),
+            provenance: Provenance {
+                said_by: random.pick(&SaidBy::ALL),
+                program: random.chance(60).then(|| random.pick(&PROGRAMS).to_owned()),
+                session: random.chance(40).then(|| odd_text(random)),
+            },
             visibility: random.pick(&[Visibility::Private, Visibility::Shared, Visibility::Common]),
             supersedes: random.chance(25).then(|| id_of(random)),
             expires_at: random
@@ -225,6 +231,11 @@ impl Generator {
                 (0..=random.below(2))
                     .map(|_| random.pick(&ORIGINS).to_owned())
                     .collect()
+            } else {
+                Vec::new()
+            },
+            programs: if random.chance(often) {
+                words(&["zed", "unknown", "codex"])
             } else {
                 Vec::new()
             },

@@ -119,7 +119,7 @@ impl Comparison<'_> {
             SortKey::LastUse,
             SortKey::Size,
             SortKey::Kind,
-            SortKey::Origin,
+            SortKey::Program,
             SortKey::Update,
         ]);
         let sorting = Sorting {

@@ -62,6 +62,10 @@ struct Line {
     _superseded_by: Option<String>,
     #[serde(rename = "title")]
     _title: Option<String>,
+    #[serde(rename = "said_by")]
+    _said_by: Option<String>,
+    #[serde(rename = "program")]
+    _program: Option<String>,
     /// The writer, if that was not the user who listed the memory.
     author: Option<String>,
     updated_by: Option<String>,

@@ -1,0 +1,7 @@
+-- Who said what a memory says, and which program filed it in which session. NULL in what is there already: it is not
+-- known.
+ALTER TABLE @memory
+    -- The least trusted of those who had a part in the text.
+    ADD COLUMN said_by text COLLATE "C" CHECK (said_by IN ('user', 'agent', 'import', 'file', 'tool', 'web')),
+    ADD COLUMN program text COLLATE "C",
+    ADD COLUMN session text COLLATE "C";
