@@ -484,7 +484,11 @@ found-of-program = { $count ->
 }
 found-of-program-cut = Es kann mehr geben: Von seinen letzten 5.000 Aufrufen werden die letzten 1.000 Erinnerungen angesehen, bei einer Frage die besten 100.
 review-order = Verdächtige Anweisungen
-review-order-how = Texte, die keine Anweisungen sind und einen Satz enthalten, der Agenten Befehle gibt. Eine kurze Liste von Mustern auf Englisch und Deutsch findet nur die üblichen. Hooks und Sitzungsanfänge legen sie keinem Agenten vor, bis Sie sie hier verwerfen: dann dürfen sie es.
+review-order-how = Texte, die keine Anweisungen sind und einen Satz enthalten, der Agenten Befehle gibt. Listen von Mustern in elf Sprachen finden nur die üblichen, im Klartext oder verborgen. Hooks und Sitzungsanfänge legen sie keinem Agenten vor, bis Sie sie hier verwerfen: dann dürfen sie es.
+review-read-hidden = In unsichtbaren Zeichen, gelesen als
+review-read-look-alikes = In Buchstaben, die anderen ähneln, gelesen als
+review-read-spacing = Mit getrennten Buchstaben oder verbundenen Wörtern, gelesen als
+review-read-encoding = In einer Kodierung, gelesen als
 review-open = { $count ->
     [one] einmal zu entscheiden
    *[other] { $count } zu entscheiden
