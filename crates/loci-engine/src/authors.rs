@@ -6,6 +6,7 @@ use loci_core::{
 };
 
 use crate::actor::Actor;
+use crate::orders::{all_orders_in, is_directive};
 
 /// The most characters of an author's name that are shown.
 const NAME_CHARACTERS_MAX: usize = 128;
@@ -123,10 +124,16 @@ pub(crate) fn gives_orders(memory: &Memory) -> bool {
     memory.delivery == Delivery::Bootstrap || memory.location.section == IDENTITY
 }
 
+/// Returns true if a memory that came in a file waits for a person: if sessions start with it, or if
+/// it is a directive whose text would be held back if it were none.
+pub(crate) fn is_to_wait(memory: &Memory) -> bool {
+    gives_orders(memory) || is_directive(memory) && !all_orders_in(memory).is_empty()
+}
+
 /// Makes a memory that came in a file wait for a person if it gives orders, because a file may be of
 /// anybody, e.g. of a checkout or of a folder that others synchronise.
 pub(crate) fn hold_orders(memory: &mut Memory) {
-    if gives_orders(memory) {
+    if is_to_wait(memory) {
         let (name, value) = (UNREVIEWED.to_owned(), "true".to_owned());
         memory.attributes.insert(name, value);
     }

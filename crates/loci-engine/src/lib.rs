@@ -59,6 +59,7 @@ mod notes;
 mod observed;
 mod observer;
 mod open_items;
+mod orders;
 mod person;
 mod phases;
 mod policy;
@@ -82,7 +83,6 @@ pub use authors::{
     writer_of,
 };
 pub use background::Background;
-pub use background::examine::order_in;
 pub use background::workers::{START_PAUSE, Workers};
 pub use budget::Budgets;
 pub use budget::excerpt::Excerpt;
@@ -142,6 +142,7 @@ pub use notes::append_note::{AppendNote, AppendOutcome, KeyedNote};
 pub use notes::{NOTE_KIND, NoteStatus, ReconciliationReport, SetAside};
 pub use observer::{EmbeddedTexts, LeaseOutcome, LeasedWork, Observer, Outcome};
 pub use open_items::{Certainty, ItemKind, OpenItems, item_key};
+pub use orders::orders_in;
 pub use person::PersonData;
 pub use phases::{Phase, Phases};
 pub use policy::{FusionWeights, HelperLanguage, Policy, RankingWeights};

@@ -9,6 +9,7 @@ mod archives;
 mod cursor;
 mod frontmatter;
 mod messages;
+mod orders;
 mod pages;
 mod patterns;
 mod peers;
@@ -39,6 +40,7 @@ pub const TARGETS: &[Target] = &[
     ("cursor", cursor::run),
     ("frontmatter", frontmatter::run),
     ("messages", messages::run),
+    ("orders", orders::run),
     ("pages", pages::run),
     ("patterns", patterns::run),
     ("peers", peers::run),

@@ -78,6 +78,7 @@ targets! {
     cursor
     frontmatter
     messages
+    orders
     pages
     patterns
     peers

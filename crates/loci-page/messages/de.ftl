@@ -485,7 +485,11 @@ entities-cut = Es gibt mehr Fakten als die { $count }, die gelesen wurden, und v
 facts-current = Geltende Fakten
 facts-past = Vergangene Fakten
 review-order = Verdächtige Anweisungen
-review-order-how = Texte, die keine Anweisungen sind und einen Satz enthalten, der Agenten Befehle gibt. Eine kurze Liste von Mustern auf Englisch und Deutsch findet nur die üblichen. Hooks und Sitzungsanfänge legen sie keinem Agenten vor, bis Sie sie hier verwerfen: dann dürfen sie es.
+review-order-how = Texte, die keine Anweisungen sind und einen Satz enthalten, der Agenten Befehle gibt. Listen von Mustern in elf Sprachen finden nur die üblichen, im Klartext oder verborgen. Hooks und Sitzungsanfänge legen sie keinem Agenten vor, bis Sie sie hier verwerfen: dann dürfen sie es.
+review-read-hidden = In unsichtbaren Zeichen, gelesen als
+review-read-look-alikes = In Buchstaben, die anderen ähneln, gelesen als
+review-read-spacing = Mit getrennten Buchstaben oder verbundenen Wörtern, gelesen als
+review-read-encoding = In einer Kodierung, gelesen als
 review-open = { $count ->
     [one] einmal zu entscheiden
    *[other] { $count } zu entscheiden

@@ -490,7 +490,11 @@ entities-cut = There are more facts than the { $count } that were read, and perh
 facts-current = Current facts
 facts-past = Past facts
 review-order = Suspicious instructions
-review-order-how = Texts that are not directives, and contain a sentence that gives agents orders. A short list of patterns in English and German finds the usual ones alone. Hooks and session starts do not put them before an agent until you dismiss them here: then they may.
+review-order-how = Texts that are not directives, and contain a sentence that gives agents orders, in the clear or in disguise. Lists of patterns in eleven languages find the usual ones alone. Hooks and session starts do not put them before an agent until you dismiss them here: then they may.
+review-read-hidden = In hidden characters, read as
+review-read-look-alikes = In letters that look like others, read as
+review-read-spacing = With its letters apart or its words together, read as
+review-read-encoding = In an encoding, read as
 review-open = { $count ->
     [one] one to decide
    *[other] { $count } to decide

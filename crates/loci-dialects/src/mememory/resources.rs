@@ -49,7 +49,7 @@ fn read(call: &Call<'_>, uri: &str) -> Result<Option<String>> {
 /// empty text for an error.
 fn markdown(call: &Call<'_>, project: Option<&str>) -> Result<String> {
     let bootstrap = call.context().bootstrap(project)?;
-    Ok(if bootstrap.memories == 0 {
+    Ok(if bootstrap.memories + bootstrap.held_back == 0 {
         EMPTY.to_owned()
     } else {
         bootstrap.markdown

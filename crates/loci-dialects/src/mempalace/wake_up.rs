@@ -120,7 +120,12 @@ pub fn wake_up(
             counted(memory, wing),
         )
     }));
-    lines.extend(latest_entries(parts, &trust, wing, &held_back)?);
+    lines.extend(latest_entries(
+        parts,
+        &trust,
+        wing,
+        (&held_back, &mut held),
+    )?);
     lines.extend(story(parts, wing, &places, (&held_back, &mut held))?);
     lines.extend(quotations(&trust, &start.of_others, &of_others, wing));
     let always = [start.directives, start.of_others].concat();
@@ -428,7 +433,7 @@ fn latest_entries(
     parts: &Parts<'_>,
     trust: &Trust<'_>,
     of: Option<&str>,
-    held_back: &HeldBack<'_>,
+    (held_back, held): (&HeldBack<'_>, &mut usize),
 ) -> Result<Vec<Line>> {
     let latest = Browse {
         tiers: vec![Tier::Unlisted],
@@ -438,7 +443,8 @@ fn latest_entries(
     for owner in trust.own_owners() {
         entries.extend(parts.listings().list_by_author(owner, &latest)?);
     }
-    entries.retain(|entry| entry.updated_by.is_none() && !held_back.holds(entry));
+    entries.retain(|entry| entry.updated_by.is_none());
+    *held += held_back.remove_from(&mut entries);
     entries.sort_by_key(|entry| Reverse(entry.created_at));
     entries.truncate(ENTRIES_MAX);
     let lines = (0..).zip(&entries).map(|(place, memory)| {

@@ -7,18 +7,19 @@ use std::time::{Duration, Instant};
 
 use loci_core::limits::OPEN_ITEMS_MAX;
 use loci_core::{
-    Caller, CitationKind, CollectionFilter, Delivery, Examined, FilingOrder, Filter, Memory,
-    MemoryId, OpenItem, Page, Partition, Result, SOURCE_FILE, SOURCE_PATH, Space, Timestamp, Work,
+    Caller, CitationKind, CollectionFilter, Examined, FilingOrder, Filter, Memory, MemoryId,
+    OpenItem, Page, Partition, Result, SOURCE_FILE, SOURCE_PATH, Space, Timestamp, Work,
 };
-use loci_text::prompt_injection::find_instruction;
+use loci_text::prompt_injection::Order;
 
 use crate::call::System;
 use crate::engine::Engine;
 use crate::open_items::{ItemKind, item_key};
+use crate::orders::{all_orders_in, is_directive, orders_in};
 use crate::search::pairs::{PairRelation, PairsAround};
 
 /// The version of the rules of the examination. A new one has all memories examined again.
-const RULES: u32 = 1;
+const RULES: u32 = 2;
 /// The memories that one step examines, so that it takes a fraction of a second.
 const EXAMINED_AT_ONCE: usize = 16;
 /// The memories whose files one step looks at.
@@ -27,10 +28,6 @@ const FILES_AT_ONCE: usize = 200;
 const FILES_PAUSE_SECONDS: i64 = 60;
 /// The cosine similarity from which two memories are duplicates.
 pub(crate) const DUPLICATE_FROM: f32 = 0.92;
-/// The characters of an order that its key is made from.
-const ORDER_CHARACTERS: usize = 300;
-/// The types of memories that tell agents what to do.
-const DIRECTIVES: [&str; 3] = ["rule", "feedback", "bootstrap"];
 
 impl Engine {
     /// Examines some of the memories that changed since they were examined, or never were, and keeps
@@ -302,10 +299,6 @@ fn has_files(memory: &Memory) -> bool {
         || citations.any(|citation| citation.kind == CitationKind::File)
 }
 
-pub(crate) fn is_directive(memory: &Memory) -> bool {
-    DIRECTIVES.contains(&memory.kind.as_str()) || memory.delivery == Delivery::Bootstrap
-}
-
 fn arrived(memory: &Memory) -> Option<OpenItem> {
     let of = [memory.id.as_str(), &memory.content];
     memory
@@ -313,32 +306,27 @@ fn arrived(memory: &Memory) -> Option<OpenItem> {
         .then(|| item(memory, ItemKind::Arrived, &of))
 }
 
-/// Returns the sentence of a text that gives agents orders without being a directive, at most
-/// 300 characters of it.
-pub fn order_in(memory: &Memory) -> Option<String> {
-    (!is_directive(memory))
-        .then(|| instruction_in(memory))
-        .flatten()
-}
-
-/// Returns the sentence of a text that gives agents orders, cut after 300 characters.
-fn instruction_in(memory: &Memory) -> Option<String> {
-    let order = find_instruction(&memory.content)?;
-    Some(order.chars().take(ORDER_CHARACTERS).collect())
-}
-
 fn order(memory: &Memory) -> Option<OpenItem> {
-    let order = order_in(memory)?;
-    Some(item(memory, ItemKind::Order, &[memory.id.as_str(), &order]))
+    let key = order_key_of(memory, &orders_in(memory))?;
+    Some(OpenItem {
+        key,
+        ..item(memory, ItemKind::Order, &[])
+    })
 }
 
 /// Returns the key of the item of a text that gives agents orders, whether it is a directive or not.
 pub(crate) fn order_key(memory: &Memory) -> Option<String> {
-    let order = instruction_in(memory)?;
-    Some(item_key(
-        ItemKind::Order.name(),
-        &[memory.id.as_str(), &order],
-    ))
+    order_key_of(memory, &all_orders_in(memory))
+}
+
+/// Returns the key of the item of these orders, `None` without any. All of them are in it, because an
+/// order that a person let pass must not cover another one.
+fn order_key_of(memory: &Memory, orders: &[Order]) -> Option<String> {
+    let sentences = orders.iter().map(|order| order.sentence.as_str());
+    let of: Vec<&str> = std::iter::once(memory.id.as_str())
+        .chain(sentences)
+        .collect();
+    (of.len() > 1).then(|| item_key(ItemKind::Order.name(), &of))
 }
 
 /// Returns the key of the item of a directive.

@@ -6,6 +6,7 @@ use loci_core::{Caller, CollectionFilter, Delivery, Filter, Memory, Page, Result
 
 use crate::authors::{IDENTITY, notes_heading, quoted, writer_of};
 use crate::context::Context;
+use crate::held_back::HELD_BACK;
 use crate::notes::NOTE_KIND;
 use crate::tokens::estimated_tokens;
 
@@ -36,6 +37,8 @@ pub struct Bootstrap {
     pub memories: usize,
     /// The estimated number of its tokens.
     pub tokens: usize,
+    /// The number of memories of other authors that are [held back](crate::HeldBack).
+    pub held_back: usize,
 }
 
 /// A memory in the document for a session start.
@@ -61,6 +64,7 @@ pub struct BootstrapItem {
 struct SortedStart {
     parts: Vec<(String, Vec<Memory>)>,
     strangers: BTreeMap<String, Vec<Memory>>,
+    held_back: usize,
 }
 
 impl Bootstrap {
@@ -73,13 +77,18 @@ impl Bootstrap {
 impl Context<'_> {
     /// Returns the memories that every session starts with: the global ones, then the project's, of
     /// authors whose directives the caller [takes](crate::Trust); then the memories of other
-    /// authors, as quotations under their names. Nothing is ever cut; the last line gives the size,
+    /// authors, as quotations under their names, but for the ones that are
+    /// [held back](crate::HeldBack), which are counted. Nothing is ever cut; the last line gives the size,
     /// and warns if it exceeds the budget of [`limits::BOOTSTRAP_TOKENS_MAX`] tokens.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
     pub fn bootstrap(&self, project: Option<&str>) -> Result<Bootstrap> {
-        let SortedStart { parts, strangers } = self.sorted_start(project)?;
+        let SortedStart {
+            parts,
+            strangers,
+            held_back,
+        } = self.sorted_start(project)?;
         let mut markdown = String::new();
         let mut memories = strangers.values().map(Vec::len).sum();
         for (title, directives) in &parts {
@@ -87,11 +96,15 @@ impl Context<'_> {
             write_part(&mut markdown, title, directives, &self.caller);
         }
         write_strangers(&mut markdown, &strangers);
+        if held_back > 0 {
+            markdown.push_str(&format!("Held back: {held_back}, {HELD_BACK}.\n\n"));
+        }
         if memories == 0 {
             return Ok(Bootstrap {
+                tokens: estimated_tokens(&markdown),
                 markdown,
                 memories,
-                tokens: 0,
+                held_back,
             });
         }
         let tokens = estimated_tokens(&markdown);
@@ -108,6 +121,7 @@ impl Context<'_> {
             markdown,
             memories,
             tokens,
+            held_back,
         })
     }
 
@@ -116,7 +130,9 @@ impl Context<'_> {
     /// # Errors
     /// `unavailable` if the store cannot be read.
     pub fn bootstrap_items(&self, project: Option<&str>) -> Result<Vec<BootstrapItem>> {
-        let SortedStart { parts, strangers } = self.sorted_start(project)?;
+        let SortedStart {
+            parts, strangers, ..
+        } = self.sorted_start(project)?;
         let mut items = Vec::new();
         for (part, directives) in &parts {
             for (heading, group) in groups(directives) {
@@ -148,6 +164,8 @@ impl Context<'_> {
 
     fn sorted_start(&self, project: Option<&str>) -> Result<SortedStart> {
         let trust = self.settings.trust()?;
+        let held = self.settings.held_back()?;
+        let mut held_back = 0;
         let mut wanted = vec![("Global".to_owned(), CollectionFilter::Global)];
         wanted.extend(project.map(|project| {
             (
@@ -161,12 +179,17 @@ impl Context<'_> {
             for memory in self.bootstrap_memories(collections)? {
                 match trust.stranger(&memory) {
                     None => directives.push(memory),
+                    Some(_) if held.holds(&memory) => held_back += 1,
                     Some(name) => strangers.entry(name).or_default().push(memory),
                 }
             }
             parts.push((title, directives));
         }
-        Ok(SortedStart { parts, strangers })
+        Ok(SortedStart {
+            parts,
+            strangers,
+            held_back,
+        })
     }
 
     /// Returns the memories that came in files and wait until a person [accepts](crate::Memories::accept)

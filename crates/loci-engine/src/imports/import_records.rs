@@ -10,7 +10,7 @@ use loci_core::{
 };
 use loci_text::indexed;
 
-use crate::authors::{gives_orders, hold_orders};
+use crate::authors::{hold_orders, is_to_wait};
 use crate::check;
 use crate::engine::SearchMode;
 use crate::imports::Imports;
@@ -168,7 +168,7 @@ impl Imports<'_> {
                 if from.is_none()
                     && !self.are_followed
                     && let Record::Memory(memory) = &with_vector.record
-                    && gives_orders(memory)
+                    && is_to_wait(memory)
                     && let Record::Memory(memory) = &mut with_vector.to_mut().record
                 {
                     hold_orders(memory);

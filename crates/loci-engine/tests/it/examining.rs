@@ -6,7 +6,7 @@ use super::redacting::{Finder, SECRET};
 use super::sources::Mine;
 use super::syncing::Tree;
 use super::*;
-use loci_engine::{ItemKind, PairRelation, RedactionScope, Refile, item_key, order_in};
+use loci_engine::{ItemKind, PairRelation, RedactionScope, Refile, item_key, orders_in};
 
 fn stored(engine: &Engine, caller: &Caller, text: &str) -> Memory {
     let request = Remember {
@@ -52,9 +52,14 @@ fn scanned(engine: &Engine, caller: &Caller, memories: &[Memory]) -> BTreeSet<(I
         found.insert((kind, item_key(kind.name(), &of)));
     }
     for memory in memories {
-        if let Some(order) = order_in(memory) {
+        let orders = orders_in(memory);
+        if !orders.is_empty() {
+            let sentences = orders.iter().map(|order| order.sentence.as_str());
+            let of: Vec<&str> = std::iter::once(memory.id.as_str())
+                .chain(sentences)
+                .collect();
             let kind = ItemKind::Order;
-            found.insert((kind, item_key(kind.name(), &[memory.id.as_str(), &order])));
+            found.insert((kind, item_key(kind.name(), &of)));
         }
     }
     found

@@ -26,6 +26,8 @@ pub(crate) use change::{accept, dismiss, keep, redact, trust};
 
 /// The items of a group that are shown at a time.
 const SHOWN: usize = 20;
+/// The sentences with orders of a text that are shown.
+const ORDERS_SHOWN: usize = 5;
 /// The time for which a look at the view examines what changed, because what a person just decided,
 /// or took back, shows at once.
 const EXAMINED_FOR: Duration = Duration::from_millis(20);
@@ -165,6 +167,25 @@ pub(crate) struct Group {
     pub(crate) degraded: Option<String>,
 }
 
+/// A sentence of a text that gives agents orders.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct FoundOrder {
+    /// The sentence as it stands in the text.
+    pub(crate) sentence: String,
+    /// The way in which it is kept from being read: `hidden`, `look-alikes`, `spacing`, `encoding`.
+    pub(crate) disguise: Option<&'static str>,
+    /// The words that it is read as, if it is disguised.
+    pub(crate) read_as: Option<String>,
+}
+
+impl FoundOrder {
+    /// Returns the message of its disguise.
+    pub(crate) fn label(&self) -> Option<String> {
+        self.disguise
+            .map(|disguise| format!("review-read-{disguise}"))
+    }
+}
+
 /// Something to decide. Which fields it has depends on its kind.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Item {
@@ -184,8 +205,10 @@ pub(crate) struct Item {
     pub(crate) percent: Option<u64>,
     /// Of a contradiction: `sure`, `likely` or `maybe`.
     pub(crate) certainty: Option<&'static str>,
-    /// The kinds of secrets and their counts, the sentence of an order, or the path of a file.
+    /// The kinds of secrets and their counts, the first sentence with an order, or the path of a file.
     pub(crate) detail: Option<String>,
+    /// The first sentences with orders, at most five.
+    pub(crate) orders: Vec<FoundOrder>,
     /// The state of a file: `missing`, `ignored`, `changed`, or the kind of a problem.
     pub(crate) state: Option<&'static str>,
     /// The problem of a file, in a sentence.

@@ -12,7 +12,7 @@ pub fn run(settings: &Settings, project: Option<&str>, output: Output) -> Result
         .system()
         .context()
         .bootstrap(project)?;
-    if bootstrap.memories == 0 {
+    if bootstrap.memories + bootstrap.held_back == 0 {
         status_line(
             "no memory is read at the start of a session; `loci add --bootstrap TEXT` stores one",
         );

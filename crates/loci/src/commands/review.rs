@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use loci_core::{ANONYMOUS, Error, Forgotten, Memory, MemoryId, OpenItem};
-use loci_engine::{Call, Certainty, Effect, ItemKind};
+use loci_engine::{Call, Certainty, Effect, ItemKind, orders_in, shown_name};
 use serde_json::{Value, json};
 
 use crate::cli;
@@ -16,6 +16,8 @@ use crate::wiring::{CommandInfo, Parts};
 
 /// The characters of a text that the list shows.
 const CHARACTERS_LISTED: usize = 160;
+/// The sentences with orders that the list shows of a memory.
+const ORDERS_LISTED: usize = 5;
 /// The time for which the list looks at what changed before.
 const EXAMINED_FOR: Duration = Duration::from_secs(10);
 const LIST: CommandInfo = ("review list", "memory:read", Effect::Read);
@@ -135,11 +137,25 @@ fn list(call: &Call<'_>, arguments: &cli::ReviewList, output: Output) -> Result<
     let ids: Vec<MemoryId> = ids.cloned().collect();
     let texts = call.memories().show_all(&ids, Forgotten::Hide)?;
     // Secrets are listed to be found, not to be read.
+    let redacted = |text: &str| call.engine().redaction().redact(text).text.into_owned();
     let masked = |memory: Memory| {
-        let text = call.engine().redaction().redact(&memory.content).text;
-        (memory.id, text.into_owned())
+        let orders = orders_in(&memory).into_iter().take(ORDERS_LISTED);
+        let orders = orders.map(|order| FoundOrder {
+            sentence: redacted(&order.sentence),
+            read_as: order
+                .read_as
+                .map(|(disguise, words)| (disguise.name(), redacted(&words))),
+        });
+        let orders = orders.collect();
+        (
+            memory.id,
+            Listed {
+                text: redacted(&memory.content),
+                orders,
+            },
+        )
     };
-    let texts: HashMap<MemoryId, String> = texts.into_iter().map(masked).collect();
+    let texts: HashMap<MemoryId, Listed> = texts.into_iter().map(masked).collect();
     let next = arguments.offset as usize + shown.len();
     let more = (next < total).then(|| format!("--offset {next}"));
     let text: String = shown.iter().map(|open| lines(open, &texts)).collect();
@@ -157,24 +173,72 @@ fn list(call: &Call<'_>, arguments: &cli::ReviewList, output: Output) -> Result<
     Ok(output.either(&listing("items", values, more), text)?)
 }
 
+/// A memory of the list.
+struct Listed {
+    text: String,
+    orders: Vec<FoundOrder>,
+}
+
+/// A sentence with an order, and its disguise with the words that it is read as.
+struct FoundOrder {
+    sentence: String,
+    read_as: Option<(&'static str, String)>,
+}
+
 /// Returns an item as a person reads it.
-fn lines((kind, item): &Open, texts: &HashMap<MemoryId, String>) -> String {
+fn lines((kind, item): &Open, texts: &HashMap<MemoryId, Listed>) -> String {
     let certainty = Certainty::of(*kind, item)
         .map_or_else(String::new, |certainty| format!(", {}", certainty.name()));
     let line = |id: &MemoryId| {
-        let text = texts.get(id).map_or("", String::as_str);
+        let text = texts.get(id).map_or("", |listed| listed.text.as_str());
         let words: Vec<&str> = text.split_whitespace().collect();
         let beginning: String = words.join(" ").chars().take(CHARACTERS_LISTED).collect();
         format!("    {id}  {beginning}\n")
     };
     let ids = std::iter::once(&item.memory).chain(&item.other);
     let memories: String = ids.map(line).collect();
-    format!("{}  {}{certainty}\n{memories}", item.key, kind.name())
+    let orders = texts.get(&item.memory).filter(|_| *kind == ItemKind::Order);
+    let orders: String = orders
+        .map_or(&[][..], |listed| &listed.orders[..])
+        .iter()
+        .map(line_of)
+        .collect();
+    format!(
+        "{}  {}{certainty}\n{memories}{orders}",
+        item.key,
+        kind.name()
+    )
 }
 
-fn value((kind, item): &Open, texts: &HashMap<MemoryId, String>) -> Value {
-    let memory = |id: &MemoryId| json!({"id": id.as_str(), "text": texts.get(id)});
+/// Returns the line of a sentence with an order, with the words that it is read as if it is disguised.
+fn line_of(order: &FoundOrder) -> String {
+    let FoundOrder { sentence, read_as } = order;
+    // Characters that a terminal does not show would hide what the line is about.
+    let sentence = shown_name(sentence);
+    match read_as {
+        Some((disguise, words)) => {
+            format!(
+                "    order ({disguise}): {sentence}\n    read as: {}\n",
+                shown_name(words)
+            )
+        }
+        None => format!("    order: {sentence}\n"),
+    }
+}
+
+fn value((kind, item): &Open, texts: &HashMap<MemoryId, Listed>) -> Value {
+    let text = |id: &MemoryId| texts.get(id).map(|listed| listed.text.as_str());
+    let memory = |id: &MemoryId| json!({"id": id.as_str(), "text": text(id)});
+    let orders = texts.get(&item.memory).filter(|_| *kind == ItemKind::Order);
+    let orders: Option<Vec<Value>> = orders.map(|listed| {
+        let order = |order: &FoundOrder| {
+            let (disguise, words) = order.read_as.clone().unzip();
+            json!({"sentence": order.sentence, "disguise": disguise, "read_as": words})
+        };
+        listed.orders.iter().map(order).collect()
+    });
     json!({
+        "orders": orders,
         "key": item.key, "kind": kind.name(),
         "certainty": Certainty::of(*kind, item).map(Certainty::name),
         "memory": memory(&item.memory), "other": item.other.as_ref().map(memory),

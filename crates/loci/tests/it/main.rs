@@ -32,6 +32,7 @@ mod prompts;
 mod read_only;
 mod reference;
 mod remains;
+mod replay;
 mod reranking;
 mod review;
 mod scratch;

@@ -7,9 +7,9 @@ use loci_core::{
     Error, ErrorCode, FileProblem, Forgotten, LOCAL, Memory, MemoryId, OpenItem, Result, Scope,
     Space,
 };
-use loci_engine::{Certainty, ItemKind, Parts, StaleMemory, Trust, item_key, order_in};
+use loci_engine::{Certainty, ItemKind, Parts, StaleMemory, Trust, item_key, orders_in};
 
-use super::{Group, Item, Kind, SHOWN};
+use super::{FoundOrder, Group, Item, Kind, ORDERS_SHOWN, SHOWN};
 use crate::request::RequestContext;
 use crate::views::memory::diff;
 use crate::words::compared;
@@ -166,6 +166,7 @@ fn bare(kind: Kind, key: String) -> Item {
         percent: None,
         certainty: None,
         detail: None,
+        orders: Vec::new(),
         state: None,
         problem: None,
         author: None,
@@ -260,11 +261,25 @@ impl ItemContext<'_> {
                     ..item
                 })
             }
-            Kind::Order => order_in(memory).map(|order| Item {
-                detail: Some(context.masked(&order).into_owned()),
-                author: self.trust.stranger(memory),
-                ..item
-            }),
+            Kind::Order => {
+                let masked = |text: &str| context.masked(text).into_owned();
+                let orders = orders_in(memory).into_iter().take(ORDERS_SHOWN);
+                let orders = orders.map(|order| FoundOrder {
+                    sentence: masked(&order.sentence),
+                    disguise: order.read_as.as_ref().map(|(disguise, _)| disguise.name()),
+                    read_as: order.read_as.as_ref().map(|(_, words)| masked(words)),
+                });
+                let orders: Vec<FoundOrder> = orders.collect();
+                orders
+                    .first()
+                    .map(|first| first.sentence.clone())
+                    .map(|first| Item {
+                        detail: Some(first),
+                        orders,
+                        author: self.trust.stranger(memory),
+                        ..item
+                    })
+            }
             Kind::Stale => {
                 let is_meant = |stale: &&StaleMemory| {
                     let of = [memory.id.as_str(), &stale.path, stale.staleness.name()];
