@@ -1,24 +1,25 @@
 //! Files the messages of conversations as drawers, one for each message.
 
 mod counts;
+mod filing;
 mod parts;
 mod transcript_files;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::io;
-use std::mem;
 use std::path::Path;
 use std::time::Instant;
 
-use loci_core::{Error, ErrorCode, FileStamp, MemoryId, Redactions, SourceFile, Visibility};
+use loci_core::{Error, ErrorCode, FileStamp, SourceFile, Visibility};
 use loci_dialects::mempalace;
-use loci_engine::{ImportBatch, Parts, ReadSource, SourceCounts, SourcePart};
-use loci_mine::conversation::{self, Format, LeftOut, Mark, Transcript, TranscriptReading};
+use loci_engine::{ImportBatch, Parts, ReadSource};
+use loci_mine::conversation::{self, Format, Mark, TranscriptReading};
 use loci_mine::project;
 
 pub use counts::TranscriptReport;
+use filing::Filing;
 pub use parts::ROOM;
-use parts::{bytes_said, id_of, is_known_by_time, parts_of};
+use parts::{id_of, shared_thread};
 use transcript_files::{NO_TRANSCRIPT, TranscriptPath, find_transcripts};
 
 use crate::transcript_backlog::{self, SHARED, VERBATIM};
@@ -30,13 +31,6 @@ use crate::{ATTEMPTS_MAX, Progress, Report, is_gone, is_transcript, settled, unr
 /// a caller waits: some ten milliseconds.
 const BYTES_AT_A_TIME: u64 = 4 << 20;
 const BYTES_IN_HASTE: u64 = 64 << 10;
-/// The bytes of messages in one line above which they are left to the background while a caller
-/// waits.
-const BYTES_SAID_IN_HASTE: usize = 512 << 10;
-/// The parts and bytes of conversations that are filed in one call, beyond which no other
-/// conversation is added.
-const TOGETHER_PARTS: usize = 256;
-const TOGETHER_BYTES: usize = 1 << 20;
 /// The most files that one round of the background reads.
 const PENDING_AT_A_TIME: usize = 256;
 
@@ -297,17 +291,6 @@ struct Reader<'a> {
     gone: Option<Vec<SourceFile>>,
 }
 
-/// The part of a transcript that one step read.
-struct TranscriptStep {
-    /// The state of the file after this step.
-    file: SourceFile,
-    before: Option<SourceFile>,
-    moved_from: Option<String>,
-    transcript: Transcript,
-    /// The number of parts before these.
-    counted: u64,
-}
-
 impl<'a> Reader<'a> {
     fn new(parts: &'a Parts<'a>, wing: &str, batch: Option<&'a ImportBatch>) -> Self {
         Reader {
@@ -388,172 +371,44 @@ impl<'a> Reader<'a> {
         };
         let known = before.as_ref().or(moved.as_ref());
         let mark = known.filter(|_| !rereads).map(mark_of);
-        let bytes = if transcripts.until.is_some() {
-            BYTES_IN_HASTE
-        } else {
-            BYTES_AT_A_TIME
+        let is_elsewhere = self.is_elsewhere(known)?;
+        let mark = mark.filter(|_| !is_elsewhere);
+        let bytes = match transcripts.until {
+            _ if is_elsewhere => u64::MAX,
+            Some(_) => BYTES_IN_HASTE,
+            None => BYTES_AT_A_TIME,
         };
-        let Some(reading) = conversation::read(&place.path, mark, bytes).map_err(unreadable)?
+        let is_new = before.is_none();
+        told.is_moved |= moved.is_some();
+        let mut filing = Filing::new(self, transcripts, path, (before, moved), told);
+        let reading = if transcripts.until.is_some() {
+            filing.read_in_haste(&place.path, mark, bytes)?
+        } else {
+            filing.read(&place.path, mark, bytes)?
+        };
+        let Some(TranscriptReading {
+            mut transcript,
+            is_from_start,
+        }) = reading
         else {
             return Ok(None);
         };
-        let TranscriptReading {
-            mut transcript,
-            is_from_start,
-        } = reading;
-        // In a growing file, the parts read before count; a file that is read again starts at 0.
-        let mut counted = known
-            .filter(|_| !is_from_start)
-            .map_or(0, |known| known.parts);
-        if transcripts.until.is_some()
-            && bytes_said(&transcript.conversations) > BYTES_SAID_IN_HASTE
-        {
-            counted = known.map_or(0, |known| known.parts);
-            let mark = mark.unwrap_or_else(Mark::start);
-            transcript = Transcript {
-                conversations: Vec::new(),
-                mark,
-                has_more: true,
-                broken: 0,
-                repairs: 0,
-                left_out: LeftOut::default(),
-                ..transcript
-            };
-        }
-        let (now, has_more) = (transcript.mark, transcript.has_more);
-        told.was_read |= before.is_none() || mark != Some(now);
-        told.is_moved |= moved.is_some();
-        let file = SourceFile {
-            machine: self.parts.sources().machine().to_owned(),
-            collection: self.collection.clone(),
-            path: path.to_owned(),
-            root: transcripts.root.to_owned(),
-            format: transcript.format.name().to_owned(),
-            stamp: if has_more {
-                NEVER
-            } else {
-                settled(place.stamp(transcript.stamp), self.parts.engine().now())
-            },
-            bytes_read: now.bytes,
-            hash: now.hash,
-            parts: counted,
-            // Until it is read to its end: if this process ends, another one goes on.
-            is_pending: has_more,
-            // Messages stay filed, even if a program rewrites its transcript.
-            is_whole: false,
-        };
-        let moved_from = moved.map(|file| file.path);
-        let read = TranscriptStep {
-            file,
-            before,
-            moved_from,
-            transcript,
-            counted,
-        };
-        if has_more && !transcripts.is_dry {
-            transcript_backlog::name(self.parts, SHARED, path, transcripts.is_shared)?;
-        }
-        self.file_read(read, transcripts, told).map(Some)
+        let was_read = is_new || mark != Some(transcript.mark);
+        let stamp = place.stamp(transcript.stamp);
+        transcript.stamp = settled(stamp, self.parts.engine().now());
+        filing
+            .finish(&transcript, is_from_start, was_read)
+            .map(Some)
     }
 
-    /// Files the parts, some conversations at a time; returns the state of the file after that.
-    fn file_read(
-        &self,
-        read: TranscriptStep,
-        transcripts: &Transcripts<'_>,
-        told: &mut TranscriptReport,
-    ) -> loci_core::Result<SourceFile> {
-        let &Transcripts {
-            is_dry,
-            is_shared,
-            files_again,
-            is_verbatim,
-            ..
-        } = transcripts;
-        let visibility = if is_shared {
-            Visibility::Common
-        } else {
-            Visibility::Private
+    /// Returns true if messages of this file's chat were filed from another one. It is read from its beginning
+    /// then, because only all of its messages tell which these are.
+    fn is_elsewhere(&self, known: Option<&SourceFile>) -> loci_core::Result<bool> {
+        let Some((file, thread)) = known.and_then(|file| Some((file, shared_thread(file)?))) else {
+            return Ok(false);
         };
-        let TranscriptStep {
-            mut file,
-            before,
-            moved_from,
-            transcript,
-            counted,
-        } = read;
-        told.count(&transcript);
-        let redact = |text: &str| super::redacted(self.parts, text, is_verbatim).into_owned();
-        let mut redacted = Redactions::default();
-        let mut waiting: Vec<SourcePart> = Vec::new();
-        let mut seen = HashSet::new();
-        let mut put = |file: &SourceFile, mut parts: Vec<SourcePart>, has_more| {
-            self.keep_new(file, &mut parts, &mut seen)?;
-            let (before, moved_from) = (before.clone(), moved_from.clone());
-            let read = ReadSource {
-                file: file.clone(),
-                before,
-                moved_from,
-                visibility,
-                parts,
-                has_more,
-            };
-            let sources = self.parts.sources().again(files_again).in_batch(self.batch);
-            if is_dry {
-                sources.preview_source(&id_of, &read)
-            } else {
-                sources.file_source(&id_of, read)
-            }
-        };
-        let count = |told: &mut TranscriptReport, filed: SourceCounts| {
-            told.filed.added += filed.added;
-            told.filed.forgotten += filed.forgotten;
-        };
-        for conversation in transcript.conversations {
-            let made = parts_of(&file, counted, conversation, &redact);
-            redacted.add_all(&made.redacted);
-            let bytes: usize = waiting.iter().map(|part| part.content.len()).sum();
-            // A conversation that comes twice is matched with its drawers, so these are filed
-            // first.
-            let is_known = made
-                .parts
-                .first()
-                .is_some_and(|first| waiting.iter().any(|part| part.thread == first.thread));
-            if is_known || waiting.len() >= TOGETHER_PARTS || bytes >= TOGETHER_BYTES {
-                count(told, put(&file, mem::take(&mut waiting), true)?);
-            }
-            file.parts += made.parts.len() as u64;
-            told.repairs += made.repairs;
-            waiting.extend(made.parts);
-        }
-        count(told, put(&file, waiting, false)?);
-        told.redacted.add_all(&redacted);
-        Ok(file)
-    }
-
-    /// Removes the parts that are filed already, from whichever transcript: one that goes on from
-    /// another starts with a copy of that.
-    fn keep_new(
-        &self,
-        file: &SourceFile,
-        parts: &mut Vec<SourcePart>,
-        seen: &mut HashSet<MemoryId>,
-    ) -> loci_core::Result<()> {
-        let known_by_time = |part: &SourcePart| is_known_by_time(file, part);
-        let ids = parts.iter().filter(|part| known_by_time(part));
-        let ids: Vec<MemoryId> = ids.map(|part| id_of(file, part, part.position)).collect();
-        if ids.is_empty() {
-            return Ok(());
-        }
-        let known = self.parts.sources().known_ids(&ids)?;
-        parts.retain(|part| {
-            if !known_by_time(part) {
-                return true;
-            }
-            let id = id_of(file, part, part.position);
-            !known.contains(&id) && seen.insert(id)
-        });
-        Ok(())
+        let said = self.parts.sources().said_elsewhere(file, &thread)?;
+        Ok(!said.is_empty())
     }
 
     /// Returns the state of a deleted transcript whose bytes this file has or starts with.
@@ -607,10 +462,11 @@ mod tests {
     use std::fs;
     use std::sync::Arc;
 
-    use loci_core::{Caller, Principal, Scope, Scopes, Space};
+    use loci_core::{Caller, Principal, Redactions, Scope, Scopes, Space};
     use loci_engine::{Engine, RedactionScope, SearchMode};
     use loci_testkit::{FixedClock, HashingEmbedder, NaiveStore};
 
+    use super::filing::BYTES_SAID_IN_HASTE;
     use super::*;
 
     fn engine() -> Engine {

@@ -4,20 +4,21 @@
 //! The database writes the local time of its machine without a zone; the time at which the file changed,
 //! in seconds since 1970, stands beside, and tells the offset.
 
+mod known;
 mod own;
 mod syntax;
 
-use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use data_encoding::HEXLOWER;
-use jiff::Timestamp;
 use sha2::{Digest as _, Sha256};
 
+use self::known::{Known, Note, Row};
 use self::syntax::{Holds, LINKS_TO, Observation, Statements, holds_between};
 use crate::database::{Database, is_database};
 use crate::folder::{self, Hidden, TextFile, relative};
-use crate::times::{self, Offsets};
+use crate::repetitions::Numbers;
+use crate::times::Offsets;
 use crate::write::{OWN_FACTS, OWN_ID};
 use crate::{Outlet, PeerError, PeerFact, PeerMemory, PeerRecord, Result, frontmatter};
 
@@ -29,36 +30,13 @@ const ENDING: &str = "md";
 /// The number of files that are looked at to tell whose a folder is.
 const LOOKED_AT: usize = 20;
 
-/// A project: its folder, and what the database knows of its files.
+/// A project: its folder, and its place in the database.
 struct Project {
     name: String,
     /// `None` if its folder is not there.
     folder: Option<PathBuf>,
-    /// The rows of its files in the database, by the path in the folder.
-    rows: BTreeMap<String, Row>,
-}
-
-/// The row of a file in the database.
-struct Row {
-    entity: i64,
-    title: Option<String>,
-    permalink: Option<String>,
-    external_id: Option<String>,
-    checksum: Option<String>,
-    created_at: Option<String>,
-    /// The time at which the file changed, on the clock of the machine.
-    changed_at: Option<String>,
-    /// The same as a moment.
-    changed: Option<Timestamp>,
-}
-
-/// A note of which the text is not read yet.
-struct Note {
-    id: String,
-    title: String,
-    path: String,
-    /// The id in loci of a note that loci wrote.
-    own_id: Option<String>,
+    /// `None` if the database has only one, or does not know it.
+    number: Option<i64>,
 }
 
 /// Returns the database that a path names, or that is beside it or above.
@@ -130,6 +108,15 @@ fn open(file: &Path) -> Result<(Database, Option<String>)> {
 }
 
 impl Project {
+    /// Returns the project that a folder is if no database knows it.
+    fn alone(path: &Path) -> Self {
+        Project {
+            name: name_of(path),
+            folder: Some(path.to_owned()),
+            number: None,
+        }
+    }
+
     fn is_at(&self, path: &Path) -> bool {
         let own = |path: &Path| path.canonicalize().ok();
         self.folder
@@ -151,37 +138,25 @@ pub fn read(path: &Path, outlet: &mut Outlet<'_>) -> Result<()> {
              count",
             path.display()
         ));
-        let project = Project {
-            name: name_of(path),
-            folder: Some(path.to_owned()),
-            rows: BTreeMap::new(),
-        };
-        return read_projects(vec![project], None, &offsets, outlet);
+        return read_projects(vec![Project::alone(path)], None, &offsets, outlet);
     };
     let (database, notice) = open(&file)?;
     if let Some(notice) = notice {
         outlet.report.notice(notice);
     }
     let mut projects = projects(&database, &file)?;
+    let known = Known { database };
     if !is_within(&file, path) {
         projects.retain(|project| project.is_at(path));
         if projects.is_empty() {
-            projects.push(Project {
-                name: name_of(path),
-                folder: Some(path.to_owned()),
-                rows: BTreeMap::new(),
-            });
+            // The database knows no file in it.
+            return read_projects(vec![Project::alone(path)], None, &offsets, outlet);
         }
     }
-    for row in projects
-        .iter_mut()
-        .flat_map(|project| project.rows.values_mut())
-    {
-        if let (Some(clock), Some(changed)) = (&row.changed_at, row.changed) {
-            row.changed = offsets.measure(clock, changed).or(row.changed);
-        }
+    for project in &projects {
+        known.measure(project, &mut offsets)?;
     }
-    read_projects(projects, Some(&database), &offsets, outlet)
+    read_projects(projects, Some(&known), &offsets, outlet)
 }
 
 fn name_of(path: &Path) -> String {
@@ -189,81 +164,55 @@ fn name_of(path: &Path) -> String {
     name.to_string_lossy().into_owned()
 }
 
-/// Returns the projects of a database with what it knows of their files. A folder that was moved with
-/// the database is looked for beside it.
+/// Returns the projects of a database. A folder that was moved with the database is looked for beside
+/// it.
 fn projects(database: &Database, file: &Path) -> Result<Vec<Project>> {
     let home = file.parent().and_then(Path::parent).unwrap_or(file);
-    let mut projects: Vec<(Option<i64>, Project)> = Vec::new();
-    if database.has(&["project"])? {
-        database.rows("SELECT * FROM project ORDER BY id", &[], |cells| {
-            let path = PathBuf::from(cells.text("path").unwrap_or_default());
-            let moved = path.file_name().map(|name| home.join(name));
-            let folder = moved
-                .into_iter()
-                .chain([path])
-                .find(|folder| folder.is_dir());
-            let project = Project {
-                name: cells.text("name").unwrap_or_default(),
-                folder,
-                rows: BTreeMap::new(),
-            };
-            projects.push((cells.number("id"), project));
-            Ok(())
-        })?;
-    } else {
+    let mut projects = Vec::new();
+    if !database.has(&["project"])? {
         let folder = Some(home.join("basic-memory")).filter(|folder| folder.is_dir());
-        let project = Project {
+        return Ok(vec![Project {
             name: "main".to_owned(),
             folder,
-            rows: BTreeMap::new(),
-        };
-        projects.push((None, project));
+            number: None,
+        }]);
     }
-    database.rows("SELECT * FROM entity ORDER BY id", &[], |cells| {
-        let of = cells.number("project_id");
-        let project = projects
-            .iter_mut()
-            .find(|(id, _)| id.is_none() || *id == of)
-            .map(|(_, project)| project);
-        if let (Some(project), Some(entity), Some(path)) =
-            (project, cells.number("id"), cells.text("file_path"))
-        {
-            let row = Row {
-                entity,
-                title: cells.filled("title"),
-                permalink: cells.filled("permalink"),
-                external_id: cells.filled("external_id"),
-                checksum: cells.filled("checksum"),
-                created_at: cells.filled("created_at"),
-                changed_at: cells.filled("updated_at"),
-                changed: cells.real("mtime").and_then(times::seconds),
-            };
-            project.rows.insert(path, row);
-        }
+    database.rows("SELECT * FROM project ORDER BY id", &[], |cells| {
+        let path = PathBuf::from(cells.text("path").unwrap_or_default());
+        let moved = path.file_name().map(|name| home.join(name));
+        let folder = moved
+            .into_iter()
+            .chain([path])
+            .find(|folder| folder.is_dir());
+        projects.push(Project {
+            name: cells.text("name").unwrap_or_default(),
+            folder,
+            number: cells.number("id"),
+        });
         Ok(())
     })?;
-    Ok(projects.into_iter().map(|(_, project)| project).collect())
+    Ok(projects)
 }
 
 /// Passes on the notes of projects. Their names are gathered first, because they link to one another.
 fn read_projects(
     projects: Vec<Project>,
-    database: Option<&Database>,
+    known: Option<&Known>,
     offsets: &Offsets,
     outlet: &mut Outlet<'_>,
 ) -> Result<()> {
-    let mut ids = HashSet::new();
+    let mut ids = Numbers::default();
     for project in projects {
-        if project.folder.is_none() && !project.rows.is_empty() {
+        let notes = notes(&project, known, &mut ids, outlet)?;
+        if project.folder.is_none() && !notes.is_empty() {
             outlet.report.notice(format!(
                 "the folder of the project {} is not there; its notes come as the database has them",
                 project.name
             ));
         }
-        let notes = notes(&project, &mut ids, outlet)?;
         let reading = Reading {
             project: &project,
-            database,
+            known,
             offsets,
             names: names(&project, &notes),
             notes: &notes,
@@ -278,85 +227,86 @@ fn read_projects(
 /// Returns the notes of a project; files that are no notes are left out.
 fn notes(
     project: &Project,
-    ids: &mut HashSet<String>,
+    known: Option<&Known>,
+    ids: &mut Numbers,
     outlet: &mut Outlet<'_>,
 ) -> Result<Vec<Note>> {
     let mut notes = Vec::new();
-    let paths: Vec<String> = match &project.folder {
-        Some(root) => {
-            let files = folder::files(root, Hidden::LeftOut, &mut outlet.report)?;
-            files.iter().map(|file| relative(root, file)).collect()
+    let Some(root) = &project.folder else {
+        let paths = known.map_or(Ok(Vec::new()), |known| known.paths(project))?;
+        for path in paths {
+            notes.extend(note(project, known, &path, ids, outlet)?);
         }
-        None => project.rows.keys().cloned().collect(),
+        return Ok(notes);
     };
-    if project.folder.is_some() {
-        let found: HashSet<&str> = paths.iter().map(String::as_str).collect();
-        let gone = project
-            .rows
-            .keys()
-            .filter(|path| !found.contains(path.as_str()));
-        for _ in gone {
-            outlet
-                .report
-                .leave_out("entries of the database whose file is gone");
-        }
+    let mut found = Numbers::default();
+    for file in folder::files(root, Hidden::LeftOut, &mut outlet.report)? {
+        let path = relative(root, &file);
+        found.number(&path);
+        notes.extend(note(project, known, &path, ids, outlet)?);
     }
-    for path in paths {
-        if !is_note(Path::new(&path)) {
-            outlet.report.leave_out("files that are no Markdown");
-            continue;
-        }
-        let row = project.rows.get(&path);
-        let mut title = row.and_then(|row| row.title.clone());
-        let mut id = row.and_then(|row| row.permalink.clone());
-        let mut own_id = None;
-        if let Some(root) = &project.folder {
-            let Some(file) = folder::text(&root.join(&path), &mut outlet.report)? else {
-                continue;
-            };
-            let (keys, _) = frontmatter::split(&file.text);
-            title = frontmatter::text(&keys, "title").or(title);
-            id = frontmatter::text(&keys, "permalink").or(id);
-            own_id = frontmatter::text(&keys, OWN_ID);
-        }
-        let stem = Path::new(&path).file_stem().unwrap_or_default();
-        let title = title.unwrap_or_else(|| stem.to_string_lossy().into_owned());
-        let mut id = id.unwrap_or_else(|| path.clone());
-        if !ids.insert(id.clone()) {
-            id = format!("{}/{path}", project.name);
-            ids.insert(id.clone());
-        }
-        notes.push(Note {
-            id,
-            title,
-            path,
-            own_id,
-        });
+    if let Some(known) = known {
+        known.rows(project, None, |cells| {
+            let path = cells.text("file_path");
+            if path.is_some_and(|path| found.of(&path).is_none()) {
+                outlet
+                    .report
+                    .leave_out("entries of the database whose file is gone");
+            }
+            Ok(())
+        })?;
     }
     Ok(notes)
 }
 
+/// Returns the names of a note; `None` for a file that is left out.
+fn note(
+    project: &Project,
+    known: Option<&Known>,
+    path: &str,
+    ids: &mut Numbers,
+    outlet: &mut Outlet<'_>,
+) -> Result<Option<Note>> {
+    if !is_note(Path::new(path)) {
+        outlet.report.leave_out("files that are no Markdown");
+        return Ok(None);
+    }
+    let row = known.map_or(Ok(None), |known| known.row(project, path))?;
+    let (mut title, mut id) = row.map_or((None, None), |row| (row.title, row.permalink));
+    let mut own_id = None;
+    if let Some(root) = &project.folder {
+        let Some(file) = folder::text(&root.join(path), &mut outlet.report)? else {
+            return Ok(None);
+        };
+        let (keys, _) = frontmatter::split(&file.text);
+        title = frontmatter::text(&keys, "title").or(title);
+        id = frontmatter::text(&keys, "permalink").or(id);
+        own_id = frontmatter::text(&keys, OWN_ID);
+    }
+    let stem = Path::new(path).file_stem().unwrap_or_default();
+    let title = title.unwrap_or_else(|| stem.to_string_lossy().into_owned());
+    let mut id = id.unwrap_or_else(|| path.to_owned());
+    if ids.of(&id).is_some() {
+        id = format!("{}/{path}", project.name);
+    }
+    ids.number(&id);
+    Ok(Some(Note::new(&id, &title, path, own_id.as_deref())))
+}
+
 /// Returns the place of each note by the names that links may give it: permalink, path, title.
-fn names(project: &Project, notes: &[Note]) -> HashMap<String, usize> {
-    let mut names = HashMap::new();
+fn names(project: &Project, notes: &[Note]) -> Numbers {
+    let mut names = Numbers::default();
     let prefix = format!("{}/", project.name);
-    let own = notes.iter().enumerate().flat_map(|(place, note)| {
-        let path = note
-            .path
-            .rsplit_once('.')
-            .map_or(&*note.path, |(path, _)| path);
-        let short = note.id.strip_prefix(&prefix);
-        [Some(&*note.id), short, Some(path)]
-            .into_iter()
-            .flatten()
-            .map(move |name| (name.to_owned(), place))
-    });
-    let titles = notes
-        .iter()
-        .enumerate()
-        .map(|(place, note)| (note.title.clone(), place));
-    for (name, place) in own.chain(titles) {
-        names.entry(name).or_insert(place);
+    for (place, note) in (0_u32..).zip(notes) {
+        let path = note.path();
+        let path = path.rsplit_once('.').map_or(path, |(path, _)| path);
+        let short = note.id().strip_prefix(&prefix);
+        for name in [Some(note.id()), short, Some(path)].into_iter().flatten() {
+            names.give(name, place);
+        }
+    }
+    for (place, note) in (0_u32..).zip(notes) {
+        names.give(note.title(), place);
     }
     names
 }
@@ -364,21 +314,26 @@ fn names(project: &Project, notes: &[Note]) -> HashMap<String, usize> {
 /// The notes of a project while they are passed on.
 struct Reading<'a> {
     project: &'a Project,
-    database: Option<&'a Database>,
+    known: Option<&'a Known>,
     offsets: &'a Offsets,
-    names: HashMap<String, usize>,
+    names: Numbers,
     notes: &'a [Note],
 }
 
 impl Reading<'_> {
     /// Returns the text of a note: that of its file, or the one that the database has.
-    fn text(&self, note: &Note, outlet: &mut Outlet<'_>) -> Result<Option<TextFile>> {
+    fn text(
+        &self,
+        note: &Note,
+        row: Option<&Row>,
+        outlet: &mut Outlet<'_>,
+    ) -> Result<Option<TextFile>> {
         if let Some(root) = &self.project.folder {
             // A file that is left out was counted when the names were gathered.
-            return folder::text(&root.join(&note.path), &mut crate::Report::default());
+            return folder::text(&root.join(note.path()), &mut crate::Report::default());
         }
-        let (mut text, row) = (None, self.project.rows.get(&note.path));
-        if let (Some(database), Some(row)) = (self.database, row)
+        let mut text = None;
+        if let (Some(Known { database }), Some(row)) = (self.known, row)
             && database.has(&["note_content"])?
         {
             let query = "SELECT markdown_content FROM note_content WHERE entity_id = ?1";
@@ -399,24 +354,26 @@ impl Reading<'_> {
     }
 
     fn put(&self, note: &Note, outlet: &mut Outlet<'_>) -> Result<()> {
-        let Some(TextFile { text, modified }) = self.text(note, outlet)? else {
+        let row = self.known;
+        let row = row.map_or(Ok(None), |known| known.row(self.project, note.path()))?;
+        let row = row.as_ref();
+        let Some(TextFile { text, modified }) = self.text(note, row, outlet)? else {
             return Ok(());
         };
-        let row = self.project.rows.get(&note.path);
         let (keys, body) = frontmatter::split(&text);
         if keys.contains_key(OWN_FACTS) {
             return self.put_facts(note, &syntax::read(body), row, outlet);
         }
-        if let Some(own_id) = &note.own_id {
+        if let Some(own_id) = note.own_id() {
             return outlet.put_memory(self.own(note, own_id, &keys, body, modified));
         }
         let statements = syntax::read(body);
-        let mut memory = PeerMemory::new(&*note.id, &*text);
-        memory.title = Some(note.title.clone());
+        let mut memory = PeerMemory::new(note.id(), &*text);
+        memory.title = Some(note.title().to_owned());
         memory.container = Some(self.project.name.clone());
         memory.kind = frontmatter::text(&keys, "type");
         memory.tags = frontmatter::tags(&keys);
-        memory.note("source_file", &note.path);
+        memory.note("source_file", note.path());
         memory.note(
             "permalink",
             &frontmatter::text(&keys, "permalink").unwrap_or_default(),
@@ -450,7 +407,7 @@ impl Reading<'_> {
             if let Some(place) = self.target(relation.target) {
                 memory
                     .links
-                    .push((self.notes[place].id.clone(), relation.kind.to_owned()));
+                    .push((place.id().to_owned(), relation.kind.to_owned()));
             }
         }
         outlet.put_memory(memory)?;
@@ -470,9 +427,7 @@ impl Reading<'_> {
             .iter()
             .filter(|one| one.kind != LINKS_TO)
         {
-            let target = self
-                .target(relation.target)
-                .map(|place| &*self.notes[place].title);
+            let target = self.target(relation.target).map(Note::title);
             let fact = fact(
                 note,
                 relation.kind,
@@ -490,12 +445,13 @@ impl Reading<'_> {
         Ok(())
     }
 
-    /// Returns the place of the note that a link leads to. A part behind `|` or `#` is no part
+    /// Returns the note that a link leads to. A part behind `|` or `#` is no part
     /// of the name, unless a note is called so.
-    fn target(&self, target: &str) -> Option<usize> {
+    fn target(&self, target: &str) -> Option<&Note> {
         let bare = target.split(['|', '#']).next().unwrap_or(target).trim();
         let mut names = [target, bare].into_iter();
-        names.find_map(|name| self.names.get(name)).copied()
+        let place = names.find_map(|name| self.names.of(name))?;
+        self.notes.get(usize::try_from(place).ok()?)
     }
 
     /// Returns when an observation holds, if a time is written before it. Words that only the package
@@ -513,7 +469,7 @@ impl Reading<'_> {
             return Ok(Some((None, None)));
         }
         let mut holds = qualifier.holds();
-        if let (None, Some(database), Some(row)) = (&holds, self.database, row) {
+        if let (None, Some(Known { database }), Some(row)) = (&holds, self.known, row) {
             let query = "SELECT * FROM memory_time_index WHERE entity_id = ?1 AND source_text = ?2";
             if database.has(&["memory_time_index"])? {
                 database.rows(query, &[&row.entity, &qualifier.token], |cells| {
@@ -542,11 +498,11 @@ impl Reading<'_> {
 
 fn fact(note: &Note, predicate: &str, object: &str, (from, to): Holds) -> PeerFact {
     PeerFact {
-        subject: note.title.clone(),
+        subject: note.title().to_owned(),
         predicate: predicate.to_owned(),
         object: object.to_owned(),
         valid_from: from,
         valid_to: to,
-        source: Some(note.path.clone()),
+        source: Some(note.path().to_owned()),
     }
 }

@@ -64,9 +64,11 @@ pub fn wrote(path: &Path) -> bool {
 }
 
 pub fn read(path: &Path, outlet: &mut Outlet<'_>) -> Result<()> {
-    let file = file(path);
-    let database = open(&file)?;
-    entries(&database, None, |entry| put(entry, outlet))
+    let store = Store::open(&file(path))?;
+    store.places(None, |place| {
+        let entry = store.entry(place, Text::Taken)?;
+        entry.map_or(Ok(()), |entry| put(entry, outlet))
+    })
 }
 
 fn put(entry: Entry, outlet: &mut Outlet<'_>) -> Result<()> {
@@ -101,92 +103,134 @@ fn put(entry: Entry, outlet: &mut Outlet<'_>) -> Result<()> {
     outlet.put_memory(memory)
 }
 
-/// Opens a database of Chroma.
-///
-/// # Errors
-/// If it cannot be read or is another one.
-pub fn open(file: &Path) -> Result<Database> {
-    let database = Database::copied(file)?;
-    if database.has(&[
-        "collections",
-        "segments",
-        "embeddings",
-        "embedding_metadata",
-    ])? {
-        return Ok(database);
+/// Tells if the text of an entry is read, which is much larger than the rest.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Text {
+    Taken,
+    LeftOut,
+}
+
+/// A database of Chroma.
+pub struct Store {
+    database: Database,
+    /// True if it keeps lists in a table of their own.
+    has_lists: bool,
+}
+
+impl Store {
+    /// Opens a database of Chroma.
+    ///
+    /// # Errors
+    /// If it cannot be read or is another one.
+    pub fn open(file: &Path) -> Result<Self> {
+        let database = Database::copied(file)?;
+        if database.has(&[
+            "collections",
+            "segments",
+            "embeddings",
+            "embedding_metadata",
+        ])? {
+            let has_lists = database.has(&["embedding_metadata_array"])?;
+            return Ok(Store {
+                database,
+                has_lists,
+            });
+        }
+        Err(PeerError::Form(format!(
+            "{} has no tables of Chroma",
+            file.display()
+        )))
     }
-    Err(PeerError::Form(format!(
-        "{} has no tables of Chroma",
-        file.display()
-    )))
-}
 
-/// Passes on the entries of a collection, or of all, in the order in which they were stored.
-///
-/// # Errors
-/// If the database cannot be read; the first error of `visit`.
-pub fn entries(
-    database: &Database,
-    collection: Option<&str>,
-    mut visit: impl FnMut(Entry) -> Result<()>,
-) -> Result<()> {
-    let query = "SELECT e.id AS row, e.embedding_id AS id, e.created_at AS created_at, c.name AS collection \
-                 FROM embeddings e JOIN segments s ON e.segment_id = s.id AND s.scope = 'METADATA' \
-                 JOIN collections c ON s.collection = c.id \
-                 WHERE ?1 IS NULL OR c.name = ?1 ORDER BY e.id";
-    let has_lists = database.has(&["embedding_metadata_array"])?;
-    // One by one, because a folder may hold more than the memory of the machine.
-    database.rows(query, &[&collection], |cells| {
-        let (Some(row), Some(id), Some(collection)) = (
-            cells.number("row"),
-            cells.text("id"),
-            cells.text("collection"),
-        ) else {
-            return Ok(());
-        };
-        let mut metadata = metadata(database, row, has_lists)?;
-        let document = match metadata.remove(DOCUMENT) {
-            Some(Value::String(text)) => Some(text),
-            _ => None,
-        };
-        visit(Entry {
-            id,
-            collection,
-            document,
-            metadata,
-            created_at: cells.text("created_at").and_then(|text| times::utc(&text)),
+    /// Returns true if it has a collection of this name.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn has_collection(&self, name: &str) -> Result<bool> {
+        let mut is_there = false;
+        let query = "SELECT name FROM collections WHERE name = ?1";
+        self.database.rows(query, &[&name], |_| {
+            is_there = true;
+            Ok(())
+        })?;
+        Ok(is_there)
+    }
+
+    /// Passes on the places of the entries of a collection, or of all, in the order in which they were
+    /// stored.
+    ///
+    /// # Errors
+    /// If the database cannot be read; the first error of `visit`.
+    pub fn places(
+        &self,
+        collection: Option<&str>,
+        mut visit: impl FnMut(i64) -> Result<()>,
+    ) -> Result<()> {
+        let query = "SELECT e.id AS place FROM embeddings e \
+                     JOIN segments s ON e.segment_id = s.id AND s.scope = 'METADATA' \
+                     JOIN collections c ON s.collection = c.id \
+                     WHERE ?1 IS NULL OR c.name = ?1 ORDER BY e.id";
+        // One by one, because a folder may hold more than the memory of the machine.
+        self.database.rows(query, &[&collection], |cells| {
+            cells.number("place").map_or(Ok(()), &mut visit)
         })
-    })
-}
+    }
 
-fn metadata(database: &Database, row: i64, has_lists: bool) -> Result<BTreeMap<String, Value>> {
-    let mut metadata = BTreeMap::new();
-    database.rows(
-        "SELECT * FROM embedding_metadata WHERE id = ?1",
-        &[&row],
-        |cells| {
+    /// Returns the entry at a place.
+    ///
+    /// # Errors
+    /// If the database cannot be read.
+    pub fn entry(&self, place: i64, text: Text) -> Result<Option<Entry>> {
+        let query = "SELECT e.embedding_id AS id, e.created_at AS created_at, c.name AS collection \
+                     FROM embeddings e JOIN segments s ON e.segment_id = s.id \
+                     JOIN collections c ON s.collection = c.id WHERE e.id = ?1";
+        let mut entry = None;
+        self.database.rows(query, &[&place], |cells| {
+            let (Some(id), Some(collection)) = (cells.text("id"), cells.text("collection")) else {
+                return Ok(());
+            };
+            let mut metadata = self.metadata(place, text)?;
+            let document = match metadata.remove(DOCUMENT) {
+                Some(Value::String(text)) => Some(text),
+                _ => None,
+            };
+            entry = Some(Entry {
+                id,
+                collection,
+                document,
+                metadata,
+                created_at: cells.text("created_at").and_then(|text| times::utc(&text)),
+            });
+            Ok(())
+        })?;
+        Ok(entry)
+    }
+
+    fn metadata(&self, place: i64, text: Text) -> Result<BTreeMap<String, Value>> {
+        let mut metadata = BTreeMap::new();
+        let left_out = (text == Text::LeftOut).then_some(DOCUMENT);
+        let query = "SELECT * FROM embedding_metadata WHERE id = ?1 AND (?2 IS NULL OR key <> ?2)";
+        self.database.rows(query, &[&place, &left_out], |cells| {
             if let (Some(key), Some(value)) = (cells.text("key"), value(cells)) {
                 metadata.insert(key, value);
             }
             Ok(())
-        },
-    )?;
-    if has_lists {
-        database.rows(
-            "SELECT * FROM embedding_metadata_array WHERE id = ?1 ORDER BY rowid",
-            &[&row],
-            |cells| {
-                if let (Some(key), Some(value)) = (cells.text("key"), value(cells)) {
-                    let list = metadata.entry(key).or_insert(Value::Array(Vec::new()));
-                    if let Value::Array(values) = list {
-                        values.push(value);
-                    }
+        })?;
+        if !self.has_lists {
+            return Ok(metadata);
+        }
+        let query = "SELECT * FROM embedding_metadata_array WHERE id = ?1 ORDER BY rowid";
+        self.database.rows(query, &[&place], |cells| {
+            if let (Some(key), Some(value)) = (cells.text("key"), value(cells)) {
+                let list = metadata.entry(key).or_insert(Value::Array(Vec::new()));
+                if let Value::Array(values) = list {
+                    values.push(value);
                 }
-                Ok(())
-            },
-        )?;
+            }
+            Ok(())
+        })?;
+        Ok(metadata)
     }
-    Ok(metadata)
 }
 
 /// Returns the value of a row of metadata: the one column that is filled.

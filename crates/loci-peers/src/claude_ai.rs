@@ -1,14 +1,15 @@
 //! The memory of Claude.ai in the export of an account: its texts, and the knowledge and
 //! instructions of projects. Conversations are transcripts, which `loci-mine` reads.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
-use crate::json_file::{self, Line, text};
+use crate::json_file::{self, text};
+use crate::json_walk::{Lists, Step, walk};
 use crate::{Outlet, PeerMemory, Result, folder, times};
 
 const MEMORIES: &str = "memories.json";
@@ -18,6 +19,9 @@ const CONVERSATIONS: &str = "conversations";
 const ACCOUNT_MEMORY: &str = "conversations_memory";
 const PROJECT_MEMORIES: &str = "project_memories";
 
+/// Where the documents of a project are, in its own file or in a list of projects.
+const LISTS: Lists<'_> = &[&["docs", "*"], &["*", "docs", "*"]];
+
 /// Returns the files of the folder, or of the only folder in it, whose names start so.
 pub fn files(path: &Path, beginning: &str) -> Vec<PathBuf> {
     let entries = |folder: &Path| {
@@ -26,12 +30,6 @@ pub fn files(path: &Path, beginning: &str) -> Vec<PathBuf> {
             .filter_map(|entry| Some(entry.ok()?.path()))
             .collect::<Vec<_>>()
     };
-    let mut own = entries(path);
-    if let [only] = &own[..]
-        && only.is_dir()
-    {
-        own = entries(only);
-    }
     let is_named = |file: &PathBuf| {
         let name = file
             .file_name()
@@ -41,6 +39,13 @@ pub fn files(path: &Path, beginning: &str) -> Vec<PathBuf> {
         name.starts_with(beginning)
             && (file.is_dir() || file.extension().is_some_and(|ending| ending == "json"))
     };
+    let mut own = entries(path);
+    if let [only] = &own[..]
+        && only.is_dir()
+        && !is_named(only)
+    {
+        own = entries(only);
+    }
     own.retain(is_named);
     own.sort();
     own
@@ -78,9 +83,7 @@ pub fn read(path: &Path, outlet: &mut Outlet<'_>) -> Result<()> {
             vec![entry]
         };
         for file in files {
-            for project in values(&file, outlet)? {
-                put_project(&project, &mut names, outlet)?;
-            }
+            read_projects(&file, &mut names, outlet)?;
         }
     }
     for file in files(path, MEMORIES) {
@@ -89,40 +92,77 @@ pub fn read(path: &Path, outlet: &mut Outlet<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Returns the objects of a file that is one, or a list.
-fn values(file: &Path, outlet: &mut Outlet<'_>) -> Result<Vec<Map<String, Value>>> {
-    let mut objects = Vec::new();
-    if json_file::head(file).trim_start().starts_with('[') {
-        json_file::objects(file, |line| {
-            match line {
-                Line::Object(object) => objects.push(object),
-                Line::Broken(_) => outlet.report.leave_out("elements that are no JSON object"),
+/// Reads a file of a project, or of a list of these: first what is said of each, and then the documents,
+/// which may be large, one by one.
+fn read_projects(
+    file: &Path,
+    names: &mut HashMap<String, String>,
+    outlet: &mut Outlet<'_>,
+) -> Result<()> {
+    let mut projects: BTreeMap<u64, Map<String, Value>> = BTreeMap::new();
+    walk(file, LISTS, |steps, value| {
+        match (place_and_key(steps), value) {
+            (Some((place, key)), Some(value)) if !is_document(steps) => {
+                let project = projects.entry(place).or_default();
+                project.insert(key.to_owned(), value);
             }
-            Ok(())
-        })?;
-    } else if let Value::Object(object) = json_file::document(file)? {
-        objects.push(object);
+            (Some(_), Some(_)) => {}
+            _ => outlet.report.leave_out("elements that are no JSON object"),
+        }
+        Ok(())
+    })?;
+    let mut own: BTreeMap<u64, &Map<String, Value>> = BTreeMap::new();
+    for (place, project) in &projects {
+        if put_project(project, names, outlet)? {
+            own.insert(*place, project);
+        }
     }
-    Ok(objects)
+    walk(file, LISTS, |steps, value| {
+        let project = place_and_key(steps).and_then(|(place, _)| own.get(&place));
+        match (project, value) {
+            (Some(project), Some(Value::Object(document))) if is_document(steps) => {
+                put_document(&document, project, outlet)
+            }
+            _ => Ok(()),
+        }
+    })?;
+    Ok(())
 }
 
+/// Returns the number of the project in its file, and the key of one of its parts.
+fn place_and_key(steps: &[Step]) -> Option<(u64, &str)> {
+    match steps {
+        [Step::Place(place), Step::Key(key), ..] => Some((*place, key)),
+        [Step::Key(key), ..] => Some((0, key)),
+        _ => None,
+    }
+}
+
+fn is_document(steps: &[Step]) -> bool {
+    matches!(steps, [.., Step::Place(_)])
+}
+
+fn moment(of: &Map<String, Value>, key: &str) -> Option<Timestamp> {
+    text(of, &[key]).and_then(times::utc)
+}
+
+/// Passes on what is said of a project; returns false if its documents are left out as well.
 fn put_project(
     project: &Map<String, Value>,
     names: &mut HashMap<String, String>,
     outlet: &mut Outlet<'_>,
-) -> Result<()> {
+) -> Result<bool> {
     let (Some(uuid), Some(name)) = (text(project, &["uuid"]), text(project, &["name"])) else {
         outlet.report.leave_out("projects without an id or a name");
-        return Ok(());
+        return Ok(false);
     };
     names.insert(uuid.to_owned(), name.to_owned());
     if project.get("is_starter_project") == Some(&Value::Bool(true)) {
         outlet
             .report
             .leave_out("projects that every account starts with");
-        return Ok(());
+        return Ok(false);
     }
-    let moment = |of: &Map<String, Value>, key: &str| text(of, &[key]).and_then(times::utc);
     for (key, kind) in [
         ("description", "description"),
         ("prompt_template", "instructions"),
@@ -137,21 +177,25 @@ fn put_project(
             outlet.put_memory(memory)?;
         }
     }
-    let documents = project.get("docs").and_then(Value::as_array);
-    for document in documents.into_iter().flatten().filter_map(Value::as_object) {
-        let content = document.get("content").and_then(Value::as_str);
-        let (Some(id), Some(content)) = (text(document, &["uuid"]), content) else {
-            outlet.report.leave_out("documents without an id or a text");
-            continue;
-        };
-        let mut memory = PeerMemory::new(id, content);
-        memory.title = text(document, &["filename"]).map(str::to_owned);
-        memory.container = Some(name.to_owned());
-        memory.kind = Some("document".to_owned());
-        memory.created_at = moment(document, "created_at");
-        outlet.put_memory(memory)?;
-    }
-    Ok(())
+    Ok(true)
+}
+
+fn put_document(
+    document: &Map<String, Value>,
+    project: &Map<String, Value>,
+    outlet: &mut Outlet<'_>,
+) -> Result<()> {
+    let content = document.get("content").and_then(Value::as_str);
+    let (Some(id), Some(content)) = (text(document, &["uuid"]), content) else {
+        outlet.report.leave_out("documents without an id or a text");
+        return Ok(());
+    };
+    let mut memory = PeerMemory::new(id, content);
+    memory.title = text(document, &["filename"]).map(str::to_owned);
+    memory.container = text(project, &["name"]).map(str::to_owned);
+    memory.kind = Some("document".to_owned());
+    memory.created_at = moment(document, "created_at");
+    outlet.put_memory(memory)
 }
 
 /// Passes on the memory texts. They have no time but that of the export.
@@ -175,25 +219,25 @@ fn read_memories(
         (memory.created_at, memory.updated_at) = (time, time);
         outlet.put_memory(memory)
     };
-    for memories in values(file, outlet)? {
+    walk(file, &[&["*"]], |_, value| {
+        let Some(Value::Object(memories)) = value else {
+            outlet.report.leave_out("elements that are no JSON object");
+            return Ok(());
+        };
         let account = text(&memories, &["account_uuid"]).unwrap_or_default();
         for (key, value) in &memories {
             match (key.as_str(), value) {
                 ("account_uuid", _) | (_, Value::Null) => {}
                 (PROJECT_MEMORIES, Value::Object(projects)) => {
                     for (uuid, said) in projects.iter().filter(|(_, said)| !said.is_null()) {
-                        let name = names.get(uuid).cloned();
-                        put(
-                            format!("{key}/{uuid}"),
-                            said,
-                            name.or(Some(uuid.clone())),
-                            outlet,
-                        )?;
+                        let name = names.get(uuid).or(Some(uuid)).cloned();
+                        put(format!("{key}/{uuid}"), said, name, outlet)?;
                     }
                 }
                 _ => put(format!("{account}/{key}"), value, None, outlet)?,
             }
         }
-    }
+        Ok(())
+    })?;
     Ok(())
 }

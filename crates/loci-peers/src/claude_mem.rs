@@ -51,24 +51,18 @@ pub fn read(path: &Path, outlet: &mut Outlet<'_>) -> Result<()> {
         )));
     }
     outlet.report.notices.extend(database.notice());
-    let (mut memories, mut cut) = (Vec::new(), 0);
-    read_observations(&database, &mut memories, &mut cut)?;
-    read_sessions(&database, &mut memories, &mut cut)?;
+    let mut cut = 0;
+    read_observations(&database, &mut cut, outlet)?;
+    read_sessions(&database, &mut cut, outlet)?;
     if cut > 0 {
         outlet.report.notice(format!(
             "left out of texts, because they were marked as private: {cut}"
         ));
     }
-    memories
-        .into_iter()
-        .try_for_each(|memory| outlet.put_memory(memory))
+    Ok(())
 }
 
-fn read_observations(
-    database: &Database,
-    memories: &mut Vec<PeerMemory>,
-    cut: &mut u64,
-) -> Result<()> {
+fn read_observations(database: &Database, cut: &mut u64, outlet: &mut Outlet<'_>) -> Result<()> {
     database.rows("SELECT * FROM observations ORDER BY id", &[], |cells| {
         let texts = [
             cells.filled("text"),
@@ -99,13 +93,12 @@ fn read_observations(
         {
             memory.text.clone_from(title);
         }
-        memories.push(memory);
-        Ok(())
+        outlet.put_memory(memory)
     })
 }
 
 /// Reads the summaries of sessions, and the prompts of the user in them.
-fn read_sessions(database: &Database, memories: &mut Vec<PeerMemory>, cut: &mut u64) -> Result<()> {
+fn read_sessions(database: &Database, cut: &mut u64, outlet: &mut Outlet<'_>) -> Result<()> {
     if database.has(&["session_summaries"])? {
         database.rows(
             "SELECT * FROM session_summaries ORDER BY id",
@@ -118,8 +111,7 @@ fn read_sessions(database: &Database, memories: &mut Vec<PeerMemory>, cut: &mut 
                     "session_id",
                     &cells.text("memory_session_id").unwrap_or_default(),
                 );
-                memories.push(memory);
-                Ok(())
+                outlet.put_memory(memory)
             },
         )?;
     }
@@ -129,8 +121,7 @@ fn read_sessions(database: &Database, memories: &mut Vec<PeerMemory>, cut: &mut 
         database.rows(query, &[], |cells| {
             let mut memory = started(cells, "user_prompts", [cells.filled("prompt_text")], cut);
             memory.kind = Some("prompt".to_owned());
-            memories.push(memory);
-            Ok(())
+            outlet.put_memory(memory)
         })?;
     }
     Ok(())

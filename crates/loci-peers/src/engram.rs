@@ -6,12 +6,16 @@ use std::path::Path;
 use serde_json::{Map, Value};
 
 use crate::json_file::{self, text, texts};
+use crate::json_walk::Lists;
 use crate::{Outlet, Owner, PeerCitation, PeerMemory, Result, Sharing, times};
 
 /// The category of a discovery.
 const DISCOVERY: &str = "discovery";
 /// The attributes that keep their names.
 const ATTRIBUTES: [&str; 5] = ["source", "repo", "workspace", "worktree_path", "base_dir"];
+
+/// Where the points of a page are.
+const LISTS: Lists<'_> = &[&["result", "points", "*"], &["points", "*"]];
 
 /// Returns true if the file has points of engram.
 pub fn wrote(path: &Path) -> bool {
@@ -22,8 +26,9 @@ pub fn wrote(path: &Path) -> bool {
     };
     path.is_file()
         && json_file::head(path).contains("\"payload\"")
-        && (json_file::first_object(path).as_ref().is_some_and(is_own)
-            || json_file::document(path).is_ok_and(|value| value.as_object().is_some_and(is_own)))
+        && json_file::first_page(path, LISTS)
+            .as_ref()
+            .is_some_and(is_own)
 }
 
 /// Returns the points of a page, or the one that is no page.
@@ -49,8 +54,7 @@ fn payload(point: &Map<String, Value>) -> Option<&Map<String, Value>> {
 
 pub fn read(path: &Path, outlet: &mut Outlet<'_>) -> Result<()> {
     let mut more = false;
-    let is_one = json_file::first_object(path).is_none();
-    json_file::pages(path, is_one, outlet, |page, outlet| {
+    json_file::pages(path, LISTS, outlet, |page, outlet| {
         put_page(page, &mut more, outlet)
     })?;
     if more {

@@ -129,9 +129,15 @@ pub fn read(path: &Path, outlet: &mut Outlet<'_>) -> Result<()> {
 struct Names(HashMap<String, String>);
 
 impl Names {
-    /// Remembers the name of a node, if it is one.
+    /// Remembers the name of a node, if it is one that an edge may lead to.
     fn learn(&mut self, object: &Map<String, Value>) {
         let properties = properties(object);
+        let is_episode = ["content", "valid_at"]
+            .iter()
+            .all(|key| properties.contains_key(*key));
+        if is_episode || properties.contains_key("fact") {
+            return;
+        }
         if let Some(name) = text(properties, &["name"]) {
             let own = [object.get("id"), properties.get("uuid")]
                 .into_iter()

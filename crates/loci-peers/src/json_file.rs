@@ -6,39 +6,11 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
+use crate::json_walk::{Lists, Step, VALUE_BYTES_MAX, first, unreadable, walk};
 use crate::{Outlet, PeerError, Result};
 
-/// The largest size of a document that is read as a whole.
-const DOCUMENT_BYTES_MAX: u64 = 256 << 20;
-/// The largest size of a line, or of an element of a list.
-const LINE_BYTES_MAX: u64 = 16 << 20;
-
-fn unreadable(path: &Path) -> impl Fn(std::io::Error) -> PeerError + '_ {
-    |source| PeerError::File {
-        file: path.display().to_string(),
-        source,
-    }
-}
-
-/// Reads a file that is one document.
-///
-/// # Errors
-/// If it cannot be read, is larger than 256 MiB, or is no JSON.
-pub fn document(path: &Path) -> Result<Value> {
-    let mut text = Vec::new();
-    File::open(path)
-        .and_then(|file| file.take(DOCUMENT_BYTES_MAX + 1).read_to_end(&mut text))
-        .map_err(unreadable(path))?;
-    if text.len() as u64 > DOCUMENT_BYTES_MAX {
-        return Err(PeerError::Form(format!(
-            "{} is one document of more than {DOCUMENT_BYTES_MAX} bytes; export it in parts",
-            path.display()
-        )));
-    }
-    let (value, _) = loci_json::from_slice(&text)
-        .map_err(|error| PeerError::Form(format!("{} is no JSON: {error}", path.display())))?;
-    Ok(value)
-}
+/// The largest size of a line.
+const LINE_BYTES_MAX: u64 = VALUE_BYTES_MAX as u64;
 
 /// A line of a file.
 pub enum Line {
@@ -94,104 +66,87 @@ pub fn objects(path: &Path, visit: impl FnMut(Line) -> Result<()>) -> Result<()>
     }
 }
 
-/// Passes each page of a file to `put`: the file if it is one page, otherwise its objects. Other
-/// lines are counted as left out.
+/// Passes each page of a file to `put`: its objects or, if it is one page, that in parts: an element of the
+/// lists at a time, and what stands beside them. Other lines are counted as left out.
 ///
 /// # Errors
-/// As for [`document`] and [`objects`].
+/// As for [`walk`] and [`objects`].
 pub(crate) fn pages(
     path: &Path,
-    is_one: bool,
+    lists: Lists<'_>,
     outlet: &mut Outlet<'_>,
     mut put: impl FnMut(&Map<String, Value>, &mut Outlet<'_>) -> Result<()>,
 ) -> Result<()> {
-    if is_one {
-        return match document(path)? {
-            Value::Object(page) => put(&page, outlet),
-            _ => Ok(()),
-        };
+    if !is_one_document(path) {
+        return objects(path, |line| match line {
+            Line::Object(page) => put(&page, outlet),
+            Line::Broken(_) => {
+                outlet.report.leave_out("lines that are no JSON object");
+                Ok(())
+            }
+        });
     }
-    objects(path, |line| match line {
-        Line::Object(page) => put(&page, outlet),
-        Line::Broken(_) => {
-            outlet.report.leave_out("lines that are no JSON object");
-            Ok(())
+    let (mut rest, mut list) = (Map::new(), None);
+    walk(path, lists, |steps, value| {
+        let value = value.unwrap_or_default();
+        match steps {
+            [.., Step::Key(name), Step::Place(_)] => {
+                list = Some(name.clone());
+                put(&page_of(name, vec![value]), outlet)
+            }
+            [.., Step::Key(name)] => {
+                rest.insert(name.clone(), value);
+                Ok(())
+            }
+            _ => Ok(()),
         }
+    })?;
+    if let Some(list) = list {
+        rest.extend(page_of(&list, Vec::new()));
+    }
+    if rest.is_empty() {
+        return Ok(());
+    }
+    put(&rest, outlet)
+}
+
+/// Returns true if a file is one object over several lines, or on a line that is too long.
+fn is_one_document(path: &Path) -> bool {
+    let mut is_line_broken = false;
+    let _ = lines(path, |line| {
+        is_line_broken = matches!(line, Line::Broken(_));
+        Err(PeerError::Stopped(String::new()))
+    });
+    is_line_broken && head(path).trim_start().starts_with('{')
+}
+
+/// Returns a page with only these elements.
+fn page_of(list: &str, elements: Vec<Value>) -> Map<String, Value> {
+    Map::from_iter([(list.to_owned(), Value::Array(elements))])
+}
+
+/// Returns the first page of a file: its first object or, if it is one page, that with the first element
+/// of a list.
+pub(crate) fn first_page(path: &Path, lists: Lists<'_>) -> Option<Map<String, Value>> {
+    if !is_one_document(path) {
+        return first_object(path);
+    }
+    first(path, lists, |steps, value| match steps {
+        [.., Step::Key(name), Step::Place(_)] => Some(page_of(name, vec![value])),
+        _ => None,
     })
 }
 
 /// Passes each element of a list to `visit`; the number of a broken one is its place, from 1.
 fn elements(path: &Path, mut visit: impl FnMut(Line) -> Result<()>) -> Result<()> {
-    let file = File::open(path).map_err(unreadable(path))?;
-    let mut scanner = Scanner::default();
-    for byte in BufReader::new(file).bytes() {
-        let Some(element) = scanner.take(byte.map_err(unreadable(path))?) else {
-            continue;
-        };
-        visit(match loci_json::from_slice(&element) {
-            Ok((Value::Object(object), _)) => Line::Object(object),
-            _ => Line::Broken(scanner.number),
-        })?;
-    }
-    if scanner.is_over {
-        return Ok(());
-    }
-    Err(PeerError::Form(format!(
-        "{} ends in the middle of its list, after {} elements: it is cut",
-        path.display(),
-        scanner.number
-    )))
-}
-
-/// Tells the elements of a list apart.
-#[derive(Default)]
-struct Scanner {
-    element: Vec<u8>,
-    /// The number of elements so far.
-    number: u64,
-    /// The brackets that are open: in the list itself one.
-    depth: usize,
-    is_text: bool,
-    is_escaped: bool,
-    /// True after the end of the list.
-    is_over: bool,
-}
-
-impl Scanner {
-    /// Takes the next byte; returns an element that ends before it. Of one that is too long, the
-    /// end is missing.
-    fn take(&mut self, byte: u8) -> Option<Vec<u8>> {
-        if self.is_over {
-            return None;
-        }
-        let is_end = !self.is_text && self.depth == 1 && matches!(byte, b',' | b']');
-        if self.is_text {
-            self.is_text = byte != b'"' || self.is_escaped;
-            self.is_escaped = byte == b'\\' && !self.is_escaped;
-        } else {
-            self.is_text = byte == b'"';
-            match byte {
-                b'[' | b'{' => self.depth += 1,
-                b']' | b'}' => self.depth = self.depth.saturating_sub(1),
-                _ => {}
-            }
-            // The bracket of the list itself is no part of an element.
-            if self.depth == 1 && byte == b'[' && self.number == 0 && self.element.is_empty() {
-                return None;
-            }
-        }
-        if is_end {
-            self.is_over = byte == b']';
-            let element = std::mem::take(&mut self.element);
-            let is_blank = element.trim_ascii().is_empty();
-            self.number += u64::from(!is_blank);
-            return (!is_blank).then_some(element);
-        }
-        if self.depth > 0 && self.element.len() < LINE_BYTES_MAX as usize {
-            self.element.push(byte);
-        }
-        None
-    }
+    walk(path, &[&["*"]], |steps, value| {
+        visit(match (steps, value) {
+            (_, Some(Value::Object(object))) => Line::Object(object),
+            ([Step::Place(place)], _) => Line::Broken(place + 1),
+            _ => Line::Broken(1),
+        })
+    })?;
+    Ok(())
 }
 
 /// Returns the first object of a file, as [`objects`] finds it; `None` if the file has none, or cannot

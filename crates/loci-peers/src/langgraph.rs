@@ -25,6 +25,7 @@ pub fn wrote(path: &Path) -> bool {
 
 pub fn read(path: &Path, outlet: &mut Outlet<'_>) -> Result<()> {
     let database = Database::copied(path)?;
+    outlet.report.notices.extend(database.notice());
     if !database.has(&["store"])? {
         return Err(PeerError::Form(format!(
             "{} has no table of a LangGraph store",

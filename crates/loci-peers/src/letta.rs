@@ -1,68 +1,131 @@
 //! Agents of Letta as files (`.af`): what an agent has always before it (its blocks), and what was
 //! said. Passages of its archive are not in the file.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde_json::{Map, Value};
 
 use crate::json_file::{self, text, texts};
+use crate::json_walk::{Lists, Step, first, walk};
 use crate::{Outlet, PeerError, PeerMemory, Result, times};
 
 /// The tool by which agents of an older form speak to people.
 const SPEAKING: &str = "send_message";
 
+/// The lists of a file. An older one is one agent.
+const LISTS: Lists<'_> = &[
+    &["agents", "*", "messages", "*"],
+    &["messages", "*"],
+    &["blocks", "*"],
+    &["files", "*"],
+    &["sources", "*"],
+    &["groups", "*"],
+];
+/// The parts of a file of which only the names are there.
+const ATTACHED: [&str; 3] = ["files", "sources", "groups"];
+/// The key of the blocks of an older file.
+const CORE: &str = "core_memory";
+
 /// Returns true if the file is one of Letta.
 pub fn wrote(path: &Path) -> bool {
     let is_named = path.extension().is_some_and(|ending| ending == "af");
+    let head = json_file::head(path);
+    let is_told = head.contains("\"agents\"") || head.contains("\"core_memory\"");
     path.is_file()
-        && (is_named || json_file::head(path).contains("\"agents\""))
-        && json_file::document(path).is_ok_and(|value| {
-            value["agents"].is_array() && value["blocks"].is_array()
-                || value["core_memory"].is_array()
+        && (is_named || is_told)
+        && first(path, LISTS, |steps, value| match steps {
+            [Step::Key(key), Step::Place(_), Step::Key(_)] if key == "agents" => Some(()),
+            [Step::Key(key), Step::Place(_)] if key == "blocks" => Some(()),
+            [Step::Key(key)] if key == CORE && value.is_array() => Some(()),
+            _ => None,
         })
+        .is_some()
+}
+
+/// The agents of a file, by their places, without what was said.
+#[derive(Default)]
+struct Agents {
+    agents: BTreeMap<u64, Map<String, Value>>,
+    /// The other parts of the file; of an older one, its only agent.
+    whole: Map<String, Value>,
+}
+
+impl Agents {
+    fn of(path: &Path) -> Result<Self> {
+        let mut found = Agents::default();
+        walk(path, LISTS, |steps, value| {
+            match (steps, value) {
+                ([Step::Key(key)], Some(value)) => {
+                    found.whole.insert(key.clone(), value);
+                }
+                ([Step::Key(_), Step::Place(place), Step::Key(key)], Some(value)) => {
+                    let agent = found.agents.entry(*place).or_default();
+                    agent.insert(key.clone(), value);
+                }
+                _ => {}
+            }
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
+    /// Returns the agent that a block belongs to.
+    fn owner(&self, block: &Map<String, Value>) -> Option<&Map<String, Value>> {
+        let own = block.get("id");
+        self.agents.values().find(|agent| {
+            let ids = agent.get("block_ids").and_then(Value::as_array);
+            ids.is_some_and(|ids| ids.iter().any(|id| Some(id) == own))
+        })
+    }
+
+    /// Returns all agents, that of an older file too.
+    fn all(&self) -> impl Iterator<Item = &Map<String, Value>> {
+        let whole = Some(&self.whole).filter(|whole| whole.contains_key(CORE));
+        self.agents.values().chain(whole)
+    }
 }
 
 pub fn read(path: &Path, outlet: &mut Outlet<'_>) -> Result<()> {
-    let document = json_file::document(path)?;
-    let whole = document.as_object().ok_or_else(|| {
-        PeerError::Form(format!(
+    let found = Agents::of(path)?;
+    let time = text(&found.whole, &["created_at"]);
+    if found.agents.is_empty() && found.whole.is_empty() {
+        return Err(PeerError::Form(format!(
             "{} is no file of an agent of Letta",
             path.display()
-        ))
+        )));
+    }
+    for agent in found.all() {
+        let blocks = agent.get(CORE).and_then(Value::as_array);
+        for block in blocks.into_iter().flatten().filter_map(Value::as_object) {
+            put_block(block, Some(agent), time, outlet)?;
+        }
+    }
+    walk(path, LISTS, |steps, value| {
+        let ([Step::Key(list), Step::Place(_)], Some(Value::Object(value))) = (steps, value) else {
+            return Ok(());
+        };
+        if ATTACHED.contains(&&**list) {
+            outlet
+                .report
+                .leave_out("files, sources and groups, of which only the names are there");
+        }
+        if list == "blocks" {
+            return put_block(&value, found.owner(&value), time, outlet);
+        }
+        Ok(())
     })?;
-    let objects = |value: Option<&Value>| {
-        let list = value.and_then(Value::as_array).into_iter().flatten();
-        list.filter_map(|value| value.as_object().cloned())
-            .collect::<Vec<_>>()
-    };
-    let mut agents = objects(whole.get("agents"));
-    // An older file is one agent.
-    if whole.contains_key("core_memory") {
-        agents.push(whole.clone());
-    }
-    let time = text(whole, &["created_at"]).map(str::to_owned);
-    for block in objects(whole.get("blocks")) {
-        let own = block.get("id");
-        let agent = agents.iter().find(|agent| {
-            let ids = agent.get("block_ids").and_then(Value::as_array);
-            ids.is_some_and(|ids| ids.iter().any(|id| Some(id) == own))
-        });
-        put_block(&block, agent, time.as_deref(), outlet)?;
-    }
-    for agent in &agents {
-        for block in objects(agent.get("core_memory")) {
-            put_block(&block, Some(agent), time.as_deref(), outlet)?;
+    walk(path, LISTS, |steps, value| {
+        let agent = match steps {
+            [Step::Key(list), Step::Place(_)] if list == "messages" => Some(&found.whole),
+            [_, Step::Place(place), _, Step::Place(_)] => found.agents.get(place),
+            _ => None,
+        };
+        match (agent, value) {
+            (Some(agent), Some(Value::Object(message))) => put_message(&message, agent, outlet),
+            _ => Ok(()),
         }
-        for message in objects(agent.get("messages")) {
-            put_message(&message, agent, outlet)?;
-        }
-    }
-    let attached = ["files", "sources", "groups"].iter();
-    for _ in attached.flat_map(|key| objects(whole.get(*key))) {
-        outlet
-            .report
-            .leave_out("files, sources and groups, of which only the names are there");
-    }
+    })?;
     Ok(())
 }
 

@@ -25,6 +25,7 @@ mod folder;
 mod frontmatter;
 mod graphiti;
 mod json_file;
+mod json_walk;
 mod langgraph;
 mod letta;
 mod mcp_memory_service;
@@ -34,6 +35,7 @@ mod memory_mcp;
 mod memory_stores;
 mod memory_tool;
 mod mempalace;
+mod open_memory;
 pub mod pickle;
 mod repetitions;
 mod server_memory;
@@ -61,7 +63,7 @@ pub enum Peer {
     McpMemoryService,
     /// The file of the reference memory server.
     ServerMemory,
-    /// The history of mem0 with its local Qdrant folder, or an export in JSON.
+    /// The history of mem0 with its local Qdrant folder, or an export in JSON, of OpenMemory too.
     Mem0,
     /// Any folder of Chroma.
     Chroma,
@@ -254,6 +256,8 @@ pub struct PeerMemory {
     pub is_at_start: bool,
     /// True if every prompt was given it, too.
     pub is_pinned: bool,
+    /// True if agents there do not see it, although it was not deleted.
+    pub is_hidden: bool,
     /// True for a finding about code, which only a search for findings shows.
     pub is_discovery: bool,
     /// True if its importance, type and summary are still to be found.
@@ -355,6 +359,7 @@ impl PeerMemory {
             is_diary: false,
             is_at_start: false,
             is_pinned: false,
+            is_hidden: false,
             is_discovery: false,
             is_unread: false,
             owner: Owner::default(),
@@ -429,7 +434,14 @@ pub struct Report {
 
 impl Report {
     fn leave_out(&mut self, reason: impl Into<String>) {
-        *self.left_out.entry(reason.into()).or_default() += 1;
+        self.leave_out_many(reason, 1);
+    }
+
+    /// Counts as many as a database says; nothing for none.
+    fn leave_out_many(&mut self, reason: impl Into<String>, count: i64) {
+        if let Ok(count @ 1..) = u64::try_from(count) {
+            *self.left_out.entry(reason.into()).or_default() += count;
+        }
     }
 
     fn notice(&mut self, text: impl Into<String>) {

@@ -12,8 +12,9 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
 
 use crate::database::{Cells, Database, is_database};
+use crate::json_walk::{Lists, Step, first, walk};
 use crate::write::{OWN_ID, OWN_PROJECT};
-use crate::{Outlet, Owner, PeerError, PeerMemory, Result, json_file, pickle, times};
+use crate::{Outlet, Owner, PeerError, PeerMemory, Result, json_file, open_memory, pickle, times};
 
 const HISTORY: &str = "history.db";
 /// The database of each collection of a local Qdrant.
@@ -21,7 +22,11 @@ const POINTS: &str = "storage.sqlite";
 /// Where mem0 puts Qdrant unless it is told otherwise.
 const QDRANT_DEFAULT: &str = "/tmp/qdrant";
 /// The number of memories that an export has unless its caller asked for more.
-const EXPORTED_DEFAULT: usize = 20;
+const EXPORTED_DEFAULT: u64 = 20;
+/// Where the memories of an export are.
+const LISTS: Lists<'_> = &[&["results", "*"], &["*"]];
+/// The reason for which elements of an export are left out.
+const NO_MEMORY: &str = "entries that are no memory";
 /// The keys of a payload that mem0 fills by itself.
 const OWN_KEYS: [&str; 14] = [
     "data",
@@ -56,19 +61,18 @@ pub fn wrote(path: &Path) -> bool {
             .and_then(|database| database.columns("history"))
             .is_ok_and(|columns| columns.iter().any(|name| name == "new_memory"));
     }
+    if open_memory::wrote(path) {
+        return true;
+    }
     file.is_file()
         && file.extension().is_some_and(|ending| ending == "json")
-        && json_file::document(&file).is_ok_and(|value| {
-            results(&value).is_some_and(|list| {
-                list.first()
-                    .and_then(Value::as_object)
-                    .is_some_and(|first| first.contains_key("memory") && first.contains_key("id"))
-            })
+        && first(&file, LISTS, |steps, value| match steps {
+            [.., Step::Place(_)] => {
+                Some(value.get("memory").is_some() && value.get("id").is_some())
+            }
+            _ => None,
         })
-}
-
-fn results(value: &Value) -> Option<&Vec<Value>> {
-    value.get("results").unwrap_or(value).as_array()
+        .unwrap_or(false)
 }
 
 pub fn read(path: &Path, outlet: &mut Outlet<'_>) -> Result<()> {
@@ -76,41 +80,54 @@ pub fn read(path: &Path, outlet: &mut Outlet<'_>) -> Result<()> {
     if is_database(&file) {
         return read_history(&file, path, outlet);
     }
-    let document = json_file::document(&file)?;
-    let list = results(&document).ok_or_else(|| {
-        PeerError::Form(format!("{} is no list of memories of mem0", file.display()))
+    if open_memory::wrote(path) {
+        return open_memory::read(path, outlet);
+    }
+    let mut count = 0_u64;
+    let is_list = walk(&file, LISTS, |steps, value| {
+        let [.., Step::Place(_)] = steps else {
+            return Ok(());
+        };
+        count += 1;
+        match value {
+            Some(Value::Object(memory)) => put_exported(&memory, outlet),
+            _ => {
+                outlet.report.leave_out(NO_MEMORY);
+                Ok(())
+            }
+        }
     })?;
-    if list.len() == EXPORTED_DEFAULT {
+    if !is_list {
+        return Err(PeerError::Form(format!(
+            "{} is no list of memories of mem0",
+            file.display()
+        )));
+    }
+    if count == EXPORTED_DEFAULT {
         outlet.report.notice(
             "there are exactly 20 memories, which is what mem0 exports unless it is asked for more (`top_k`); \
              expired ones are left out, too, unless `show_expired` is set",
         );
     }
-    for memory in list {
-        let Some(memory) = memory.as_object() else {
-            outlet.report.leave_out("entries that are no memory");
-            continue;
-        };
-        let (Some(id), Some(text)) = (
-            json_file::text(memory, &["id"]),
-            memory
-                .get("memory")
-                .or_else(|| memory.get("data"))
-                .and_then(Value::as_str),
-        ) else {
-            outlet.report.leave_out("entries that are no memory");
-            continue;
-        };
-        let mut made = PeerMemory::new(id, text);
-        fill(&mut made, memory);
-        let metadata = memory.get("metadata").and_then(Value::as_object);
-        if let Some(metadata) = metadata {
-            add_metadata(&mut made, metadata.iter());
-        }
-        own(&mut made);
-        outlet.put_memory(made)?;
-    }
     Ok(())
+}
+
+fn put_exported(memory: &Map<String, Value>, outlet: &mut Outlet<'_>) -> Result<()> {
+    let text = memory.get("memory").or_else(|| memory.get("data"));
+    let (Some(id), Some(text)) = (
+        json_file::text(memory, &["id"]),
+        text.and_then(Value::as_str),
+    ) else {
+        outlet.report.leave_out(NO_MEMORY);
+        return Ok(());
+    };
+    let mut made = PeerMemory::new(id, text);
+    fill(&mut made, memory);
+    if let Some(metadata) = memory.get("metadata").and_then(Value::as_object) {
+        add_metadata(&mut made, metadata.iter());
+    }
+    own(&mut made);
+    outlet.put_memory(made)
 }
 
 /// Notes times, author and expiry.
@@ -155,6 +172,7 @@ fn own(memory: &mut PeerMemory) {
 
 fn read_history(file: &Path, path: &Path, outlet: &mut Outlet<'_>) -> Result<()> {
     let database = Database::copied(file)?;
+    outlet.report.notices.extend(database.notice());
     let points = points(path, outlet)?;
     // The last row of each memory, in the order in which the memories were added.
     let query = "SELECT h.* FROM (SELECT max(rowid) AS last, min(rowid) AS first FROM history \

@@ -6,26 +6,20 @@ use std::path::Path;
 use serde_json::{Map, Value};
 
 use crate::json_file::{self, text};
+use crate::json_walk::Lists;
 use crate::{Outlet, PeerMemory, Result, times};
 
 /// The reason for which items are left out.
 const OTHERS: &str = "former versions, prefixes and items that are no memory";
 
+/// Where the items of a page are.
+const LISTS: Lists<'_> = &[&["data", "*"]];
+
 /// Returns true if the file has a page of a memory store.
 pub fn wrote(path: &Path) -> bool {
-    let has_items = || json_file::first_object(path).is_some_and(|page| !items(&page).is_empty());
     path.is_file()
         && json_file::head(path).contains("\"memory_store_id\"")
-        && (has_items() || is_page(path))
-}
-
-/// Returns true if the file is one page, on one line or several.
-fn is_page(path: &Path) -> bool {
-    json_file::document(path).is_ok_and(|value| {
-        value
-            .as_object()
-            .is_some_and(|page| !items(page).is_empty())
-    })
+        && json_file::first_page(path, LISTS).is_some_and(|page| !items(&page).is_empty())
 }
 
 /// Returns the memories and other items of a page, or the one that is no page.
@@ -39,7 +33,7 @@ fn items(page: &Map<String, Value>) -> Vec<&Map<String, Value>> {
 
 pub fn read(path: &Path, outlet: &mut Outlet<'_>) -> Result<()> {
     let mut more = None;
-    json_file::pages(path, is_page(path), outlet, |page, outlet| {
+    json_file::pages(path, LISTS, outlet, |page, outlet| {
         put_page(page, &mut more, outlet)
     })?;
     if let Some(page) = more {

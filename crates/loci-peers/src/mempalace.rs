@@ -5,14 +5,15 @@
 //! Times of drawers are local times of the machine that wrote them; the moment at
 //! which the row was stored, which stands beside them, tells the offset.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
 use crate::chroma::{self, Entry};
-use crate::database::{Database, is_database};
+use crate::database::{Cells, Database, is_database};
+use crate::json_walk::{VALUE_BYTES_MAX, walk};
+use crate::repetitions::Numbers;
 use crate::write::OWN_ID;
 use crate::{
     Outlet, PeerError, PeerFact, PeerMemory, PeerRecord, PeerTunnel, Result, json_file, times,
@@ -48,16 +49,8 @@ pub fn wrote(path: &Path) -> bool {
     if folder.join(EXACT).is_file() {
         return true;
     }
-    chroma::open(&folder.join(chroma::FILE))
-        .and_then(|database| {
-            let mut is_there = false;
-            let query = "SELECT name FROM collections WHERE name = ?1";
-            database.rows(query, &[&DRAWERS], |_| {
-                is_there = true;
-                Ok(())
-            })?;
-            Ok(is_there)
-        })
+    chroma::Store::open(&folder.join(chroma::FILE))
+        .and_then(|store| store.has_collection(DRAWERS))
         .unwrap_or(false)
 }
 
@@ -87,87 +80,157 @@ pub fn read(path: &Path, outlet: &mut Outlet<'_>) -> Result<()> {
 }
 
 fn read_drawers(folder: &Path, outlet: &mut Outlet<'_>) -> Result<()> {
-    let exact = folder.join(EXACT);
-    let mut drawers = Drawers::default();
-    if exact.is_file() {
+    let rows = Rows::open(folder, outlet)?;
+    let slices = Slices::of(&rows)?;
+    let mut places = slices.0.chunk_by(|one, other| one.drawer == other.drawer);
+    places.try_for_each(|places| put_drawer(&rows, places, outlet))
+}
+
+/// The rows of the drawers, in either kind of database.
+enum Rows {
+    Exact(Database),
+    Chroma(chroma::Store),
+}
+
+impl Rows {
+    fn open(folder: &Path, outlet: &mut Outlet<'_>) -> Result<Self> {
+        let exact = folder.join(EXACT);
+        if !exact.is_file() {
+            let file = folder.join(chroma::FILE);
+            return Ok(Rows::Chroma(chroma::Store::open(&file)?));
+        }
         let database = Database::copied(&exact)?;
         outlet.report.notices.extend(database.notice());
-        if !database.has(&["collections", "documents"])? {
-            return Err(PeerError::Form(format!(
-                "{} has no tables yet: what was filed is in {EXACT}-wal, which is missing",
-                exact.display()
-            )));
+        if database.has(&["collections", "documents"])? {
+            return Ok(Rows::Exact(database));
         }
-        let query = "SELECT d.id, d.document, d.metadata_json, d.created_at FROM documents d \
-                     JOIN collections c ON d.collection_id = c.id WHERE c.name = ?1 ORDER BY d.rowid";
-        database.rows(query, &[&DRAWERS], |cells| {
-            let metadata = cells.text("metadata_json").unwrap_or_default();
-            let metadata: Map<String, Value> = serde_json::from_str(&metadata).unwrap_or_default();
-            drawers.add(
-                Entry {
-                    id: cells.text("id").unwrap_or_default(),
-                    collection: DRAWERS.to_owned(),
-                    document: cells.text("document"),
-                    metadata: metadata.into_iter().collect(),
-                    created_at: cells.text("created_at").and_then(|text| times::utc(&text)),
-                },
-                outlet,
-            );
-            Ok(())
-        })?;
-    } else {
-        let file = folder.join(chroma::FILE);
-        let database = chroma::open(&file)?;
-        chroma::entries(&database, Some(DRAWERS), |entry| {
-            drawers.add(entry, outlet);
-            Ok(())
-        })?;
+        Err(PeerError::Form(format!(
+            "{} has no tables yet: what was filed is in {EXACT}-wal, which is missing",
+            exact.display()
+        )))
     }
-    for drawer in drawers.order {
-        let slices = drawers.slices.remove(&drawer).unwrap_or_default();
-        if let Some(memory) = memory(drawer, slices, outlet) {
-            outlet.put_memory(memory)?;
+
+    /// Passes each row to `visit`, without its text, with its place.
+    fn each(&self, mut visit: impl FnMut(i64, Entry)) -> Result<()> {
+        match self {
+            Rows::Exact(database) => {
+                let query = "SELECT d.rowid AS place, d.id, d.metadata_json, d.created_at FROM documents d \
+                             JOIN collections c ON d.collection_id = c.id WHERE c.name = ?1 ORDER BY d.rowid";
+                database.rows(query, &[&DRAWERS], |cells| {
+                    visit(cells.number("place").unwrap_or_default(), exact(cells));
+                    Ok(())
+                })
+            }
+            Rows::Chroma(store) => store.places(Some(DRAWERS), |place| {
+                if let Some(entry) = store.entry(place, chroma::Text::LeftOut)? {
+                    visit(place, entry);
+                }
+                Ok(())
+            }),
         }
     }
-    Ok(())
+
+    /// Returns the row at a place.
+    fn at(&self, place: i64) -> Result<Option<Entry>> {
+        let database = match self {
+            Rows::Exact(database) => database,
+            Rows::Chroma(store) => return store.entry(place, chroma::Text::Taken),
+        };
+        let mut entry = None;
+        let query =
+            "SELECT id, document, metadata_json, created_at FROM documents WHERE rowid = ?1";
+        database.rows(query, &[&place], |cells| {
+            entry = Some(exact(cells));
+            Ok(())
+        })?;
+        Ok(entry)
+    }
 }
 
-/// The slices of each drawer, and the drawers in the order of their first slices.
-#[derive(Default)]
-struct Drawers {
-    slices: BTreeMap<String, Vec<Entry>>,
-    order: Vec<String>,
+/// Returns a row of the plain database.
+fn exact(cells: &Cells<'_, '_>) -> Entry {
+    let metadata = cells.text("metadata_json").unwrap_or_default();
+    let metadata: Map<String, Value> = serde_json::from_str(&metadata).unwrap_or_default();
+    Entry {
+        id: cells.text("id").unwrap_or_default(),
+        collection: DRAWERS.to_owned(),
+        document: cells.text("document"),
+        metadata: metadata.into_iter().collect(),
+        created_at: cells.text("created_at").and_then(|text| times::utc(&text)),
+    }
 }
 
-impl Drawers {
-    fn add(&mut self, entry: Entry, outlet: &mut Outlet<'_>) {
+/// The place of a row, as a slice of a drawer.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Slice {
+    /// The number of the drawer: drawers stand in the order of their first rows.
+    drawer: u32,
+    position: Option<i64>,
+    place: i64,
+}
+
+/// The slices of all drawers, in order. Their texts are read when a drawer is passed on, because a palace may
+/// be larger than the memory of the machine.
+struct Slices(Vec<Slice>);
+
+impl Slices {
+    fn of(rows: &Rows) -> Result<Self> {
+        let (mut slices, mut drawers) = (Vec::new(), Numbers::default());
+        rows.each(|place, entry| {
+            let parent = entry.parent();
+            slices.push(Slice {
+                drawer: drawers.number(parent.as_deref().unwrap_or(&entry.id)),
+                position: entry.position(),
+                place,
+            });
+        })?;
+        slices.sort_unstable();
+        Ok(Slices(slices))
+    }
+}
+
+impl Entry {
+    /// Returns the drawer that it is a slice of. Slices of mined files overlap, and stay apart.
+    fn parent(&self) -> Option<String> {
+        let is_slice =
+            self.metadata.contains_key("chunk_index") && self.text("ingest_mode").is_none();
+        self.text("parent_drawer_id").filter(|_| is_slice)
+    }
+
+    fn position(&self) -> Option<i64> {
+        self.metadata.get("chunk_index").and_then(Value::as_i64)
+    }
+}
+
+/// Passes on the drawer of these slices.
+fn put_drawer(rows: &Rows, slices: &[Slice], outlet: &mut Outlet<'_>) -> Result<()> {
+    let mut text = String::new();
+    let mut first: Option<Entry> = None;
+    for slice in slices {
+        let Some(entry) = rows.at(slice.place)? else {
+            continue;
+        };
         if entry.text("room").as_deref() == Some(REGISTRY) || entry.id.starts_with("_reg_") {
             outlet
                 .report
                 .leave_out("notes of mempalace about what it has read");
-            return;
+            continue;
         }
-        // Slices of mined files overlap, and stay apart.
-        let is_slice =
-            entry.metadata.contains_key("chunk_index") && entry.text("ingest_mode").is_none();
-        let parent = entry.text("parent_drawer_id").filter(|_| is_slice);
-        let id = parent.unwrap_or_else(|| entry.id.clone());
-        let slices = self.slices.entry(id.clone()).or_default();
-        if slices.is_empty() {
-            self.order.push(id);
+        if text.len() <= VALUE_BYTES_MAX {
+            text += entry.document.as_deref().unwrap_or_default();
         }
-        slices.push(entry);
+        first.get_or_insert(entry);
     }
+    let Some(first) = first else {
+        return Ok(());
+    };
+    let id = first.parent().unwrap_or_else(|| first.id.clone());
+    let memory = memory(id, text, &first, outlet);
+    outlet.put_memory(memory)
 }
 
-fn memory(id: String, mut slices: Vec<Entry>, outlet: &mut Outlet<'_>) -> Option<PeerMemory> {
-    let position = |entry: &Entry| entry.metadata.get("chunk_index").and_then(Value::as_i64);
-    slices.sort_by_key(position);
-    let first = slices.first()?;
-    let text: String = slices
-        .iter()
-        .filter_map(|slice| slice.document.as_deref())
-        .collect();
+/// Returns the memory of a drawer with the metadata of its first slice.
+fn memory(id: String, text: String, first: &Entry, outlet: &mut Outlet<'_>) -> PeerMemory {
     let mut memory = PeerMemory::new(id, text);
     memory.own_id = first.text(OWN_ID);
     memory.container = first.text("wing");
@@ -203,7 +266,7 @@ fn memory(id: String, mut slices: Vec<Entry>, outlet: &mut Outlet<'_>) -> Option
     if let (Some(from), Some(to)) = (first.text("line_start"), first.text("line_end")) {
         memory.note("lines", &format!("{from}-{to}"));
     }
-    Some(memory)
+    memory
 }
 
 /// Returns the moment of a time of a drawer.
@@ -229,7 +292,6 @@ fn read_graph(file: &Path, outlet: &mut Outlet<'_>) -> Result<()> {
             .notice(format!("{} holds no facts", file.display()));
         return Ok(());
     }
-    let mut facts = Vec::new();
     // An entity has an id in small letters, and its name as it was spelt.
     let query = "SELECT coalesce(s.name, t.subject) AS subject, t.predicate AS predicate, \
                  coalesce(o.name, t.object) AS object, t.valid_from AS valid_from, t.valid_to AS valid_to, \
@@ -257,50 +319,45 @@ fn read_graph(file: &Path, outlet: &mut Outlet<'_>) -> Result<()> {
             return Ok(());
         }
         let [valid_from, valid_to] = spans;
-        facts.push(PeerFact {
+        outlet.put(PeerRecord::Fact(PeerFact {
             subject,
             predicate,
             object,
             valid_from,
             valid_to,
             source: cells.filled("source_file"),
-        });
-        Ok(())
-    })?;
-    facts
-        .into_iter()
-        .try_for_each(|fact| outlet.put(PeerRecord::Fact(fact)))
+        }))
+    })
 }
 
 fn read_tunnels(file: &Path, outlet: &mut Outlet<'_>) -> Result<()> {
-    let tunnels = json_file::document(file)?;
-    for tunnel in tunnels.as_array().into_iter().flatten() {
-        let Value::Object(tunnel) = tunnel else {
+    walk(file, &[&["*"]], |_, tunnel| {
+        let Some(Value::Object(tunnel)) = tunnel else {
             outlet.report.leave_out("tunnels without ends");
-            continue;
+            return Ok(());
         };
-        if json_file::text(tunnel, &["kind"]).is_some_and(|kind| kind != "explicit") {
+        if json_file::text(&tunnel, &["kind"]).is_some_and(|kind| kind != "explicit") {
             outlet
                 .report
                 .leave_out("tunnels that mempalace made by itself");
-            continue;
+            return Ok(());
         }
         let end = |name: &str| {
             let end = tunnel.get(name)?.as_object()?;
             let part = |key: &str| json_file::text(end, &[key]).map(str::to_owned);
             Some((part("wing")?, part("room")?))
         };
-        match (end("source"), end("target")) {
-            (Some(source), Some(target)) => outlet.put(PeerRecord::Tunnel(PeerTunnel {
-                source,
-                target,
-                label: json_file::text(tunnel, &["label"])
-                    .unwrap_or_default()
-                    .to_owned(),
-            }))?,
-            _ => outlet.report.leave_out("tunnels without ends"),
-        }
-    }
+        let (Some(source), Some(target)) = (end("source"), end("target")) else {
+            outlet.report.leave_out("tunnels without ends");
+            return Ok(());
+        };
+        let label = json_file::text(&tunnel, &["label"]).unwrap_or_default();
+        outlet.put(PeerRecord::Tunnel(PeerTunnel {
+            source,
+            target,
+            label: label.to_owned(),
+        }))
+    })?;
     Ok(())
 }
 
@@ -310,9 +367,9 @@ fn count_events(file: &Path, outlet: &mut Outlet<'_>) -> Result<()> {
         return Ok(());
     }
     database.rows("SELECT count(*) AS events FROM events", &[], |cells| {
-        for _ in 0..cells.number("events").unwrap_or_default() {
-            outlet.report.leave_out("events of the log between agents");
-        }
+        let count = cells.number("events").unwrap_or_default();
+        let reason = "events of the log between agents";
+        outlet.report.leave_out_many(reason, count);
         Ok(())
     })
 }

@@ -253,6 +253,51 @@ fn dumps_of_mememory_come_in_in_every_form() {
 }
 
 #[test]
+fn exports_of_openmemory_come_in_with_apps_and_categories() {
+    let memory = |id: &str, state: &str| {
+        json!({
+            "id": id, "user_id": "u1", "app_id": "a1", "content": format!("Text of {id}.  \n"), "state": state,
+            "metadata": {"source": "chat"}, "created_at": "2026-01-01T10:00:00", "updated_at": "2026-01-02T10:00:00+00:00",
+            "archived_at": null, "deleted_at": null, "category_ids": ["k1", "gone"],
+        })
+    };
+    let export = json!({
+        "user": {"id": "u1", "user_id": "orla", "name": "Orla"},
+        "apps": [{"id": "a1", "owner_id": "u1", "name": "cursor"}],
+        "categories": [{"id": "k1", "name": "tea"}, {"id": "k2", "name": "travel"}],
+        "memories": [memory("m1", "active"), memory("m2", "archived"), memory("m3", "paused"), memory("m4", "deleted"), 7],
+        "memory_categories": [{"memory_id": "m1", "category_id": "k2"}, {"memory_id": "m1", "category_id": "k1"}],
+        "status_history": [], "access_controls": [], "export_meta": {"version": "1"},
+    });
+    for content in [
+        export.to_string(),
+        serde_json::to_string_pretty(&export).unwrap(),
+    ] {
+        let found = found(Peer::Mem0, "memories.json", content);
+        assert_eq!(
+            found.texts(),
+            [
+                ("m1", "Text of m1.  \n"),
+                ("m2", "Text of m2.  \n"),
+                ("m3", "Text of m3.  \n")
+            ]
+        );
+        let hidden: Vec<bool> = found.memories.iter().map(|one| one.is_hidden).collect();
+        assert_eq!(hidden, [false, true, true]);
+        let first = &found.memories[0];
+        assert_eq!(first.tags, ["tea", "travel"]);
+        assert_eq!(
+            (&*first.attributes["app"], &*first.attributes["source"]),
+            ("cursor", "chat")
+        );
+        assert_eq!(first.author.as_deref(), Some("orla"));
+        assert_eq!(first.created_at, "2026-01-01T10:00:00Z".parse().ok());
+        assert_eq!(first.updated_at, "2026-01-02T10:00:00Z".parse().ok());
+        assert_eq!(found.left_out(), 2, "{:?}", found.report);
+    }
+}
+
+#[test]
 fn collections_of_memory_mcp_come_in_without_what_was_deleted() {
     let document = |id: &str, tier: &str, more: Value| {
         let mut document = json!({

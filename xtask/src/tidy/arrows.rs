@@ -102,6 +102,8 @@ pub static RULES: Rules = Rules {
                 "loci-databases",
                 "loci-mine",
                 "loci-peers",
+                // Its tests write stores of other systems.
+                "loci",
             ],
         ),
         ("refinery", &["loci-store-sqlite"]),

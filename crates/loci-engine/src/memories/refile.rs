@@ -111,7 +111,7 @@ impl Memories<'_> {
         let (memory, embedding) = if change == Refile::default() {
             (before, Embedding::Done)
         } else {
-            self.revise(&before, &change, None, &found)?
+            self.revise(&before, &change, None, &found, None)?
         };
         Ok(RefileResult {
             memory,

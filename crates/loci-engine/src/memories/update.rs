@@ -2,7 +2,7 @@
 
 use loci_core::{
     Change, Delivery, Error, ErrorCode, Expect, Forgotten, Memory, MemoryId, Passage, Redactions,
-    Result, Visibility,
+    Result, Timestamp, Visibility,
 };
 use loci_text::{document, indexed};
 
@@ -31,6 +31,31 @@ impl Memories<'_> {
         content: &str,
         shared: Option<bool>,
     ) -> Result<(Memory, Embedding)> {
+        self.replace(id, content, shared, None)
+    }
+
+    /// Replaces the content of a memory like [`update`](Memories::update), by the text that it has where it
+    /// was imported from. `updated_at` is the time of the change there, so that its next change there is told
+    /// from one that was made here.
+    ///
+    /// # Errors
+    /// As for [`update`](Memories::update).
+    pub fn update_from_source(
+        &self,
+        id: &MemoryId,
+        content: &str,
+        updated_at: Timestamp,
+    ) -> Result<(Memory, Embedding)> {
+        self.replace(id, content, None, Some(updated_at))
+    }
+
+    fn replace(
+        &self,
+        id: &MemoryId,
+        content: &str,
+        shared: Option<bool>,
+        updated_at: Option<Timestamp>,
+    ) -> Result<(Memory, Embedding)> {
         let content = self.redaction.redact_stored(content);
         check::content("content", &content.text)?;
         let before = self.access.writable(id)?;
@@ -39,18 +64,19 @@ impl Memories<'_> {
             content: Some(content.text.into_owned()),
             ..Refile::default()
         };
-        let (memory, embedding) = self.revise(&before, &change, shared, &found)?;
+        let (memory, embedding) = self.revise(&before, &change, shared, &found, updated_at)?;
         Ok((self.access.without_hidden(memory)?, embedding))
     }
 
     /// Makes these changes to a memory, or to the file of a note, and sets whether it is shared.
-    /// `found` are the redactions of the new content.
+    /// `found` are the redactions of the new content, which changed at `updated_at`, or now.
     pub(crate) fn revise(
         &self,
         before: &Memory,
         change: &Refile,
         shared: Option<bool>,
         found: &Redactions,
+        updated_at: Option<Timestamp>,
     ) -> Result<(Memory, Embedding)> {
         if let Some(content) = &change.content {
             check::cited_content("content", content, &before.citations)?;
@@ -63,7 +89,7 @@ impl Memories<'_> {
             }
         };
         in_file_or_store(in_file, || {
-            self.revise_memory(before, change, shared, found)
+            self.revise_memory(before, change, shared, found, updated_at)
         })
     }
 
@@ -74,6 +100,7 @@ impl Memories<'_> {
         change: &Refile,
         shared: Option<bool>,
         found: &Redactions,
+        updated_at: Option<Timestamp>,
     ) -> Result<Option<(Memory, Embedding)>> {
         let metadata = before.metadata();
         let marks = document::marks_of_origin(before.source_path(), before.is_tool_output());
@@ -111,7 +138,8 @@ impl Memories<'_> {
                         // It belongs to the former text.
                         memory.summary = None;
                         // A faster writer may have set a later time.
-                        memory.updated_at = memory.updated_at.max(now);
+                        let changed_at = updated_at.unwrap_or(now);
+                        memory.updated_at = memory.updated_at.max(changed_at);
                     }
                     // Another writer may have replaced it by one with other tags.
                     if memory.metadata() == metadata {

@@ -6,8 +6,8 @@ mod plan;
 use std::collections::{BTreeMap, HashSet};
 
 use loci_core::{
-    Batch, Change, CollectionFilter, Error, Filter, Forgotten, MemoryId, Result, SourceFile,
-    Timestamp, Visibility,
+    Batch, Change, CollectionFilter, Error, Filter, Forgotten, Memory, MemoryId, Page, Result,
+    SOURCE_MACHINE, SourceFile, Timestamp, Visibility,
 };
 
 use crate::check;
@@ -208,6 +208,33 @@ impl Sources<'_> {
         };
         let known = self.store.locations_of(&filter, ids)?;
         Ok(known.into_iter().map(|(id, _)| id).collect())
+    }
+
+    /// Returns the texts that were filed from other files in the thread of a file, in whichever collection,
+    /// forgotten ones too.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    pub fn said_elsewhere(&self, file: &SourceFile, thread: &str) -> Result<Vec<String>> {
+        let filter = Filter {
+            thread: Some(thread.to_owned()),
+            forgotten: Forgotten::Show,
+            ..self.access.filter(CollectionFilter::Any)
+        };
+        let all = Page {
+            offset: 0,
+            limit: usize::MAX,
+        };
+        let is_of = |memory: &Memory| {
+            let machine = memory.attributes.get(SOURCE_MACHINE);
+            memory.attributes.get(SOURCE_FILE) == Some(&file.path)
+                && machine.map_or("", String::as_str) == file.machine
+        };
+        let said = self.store.list(&filter, all)?.into_iter();
+        Ok(said
+            .filter(|memory| !is_of(memory))
+            .map(|memory| memory.content)
+            .collect())
     }
 
     /// Records the new state of a file, e.g. another modification time; its memories stay as they

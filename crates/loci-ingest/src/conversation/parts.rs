@@ -2,11 +2,12 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use loci_core::{MemoryId, RedactedText, Redactions, SPEAKER, SourceFile, limits};
 use loci_dialects::mempalace;
 use loci_engine::{SourcePart, check};
-use loci_mine::conversation::{Conversation, Utterance};
+use loci_mine::conversation::{self, Conversation, Format, Utterance};
 use loci_text::enrichment::kind_of;
 
 /// The room of the messages.
@@ -57,7 +58,12 @@ pub(super) fn parts_of(
         Some('#') => format!("{}{id}", file.thread()),
         Some(_) => format!("{}:{id}", file.format),
     };
-    let first = if id.is_empty() { counted } else { 0 };
+    // A session that is read on may have an id, which it shares with a chat in a database.
+    let first = if id.is_empty() || shared_thread(file).is_some() {
+        counted
+    } else {
+        0
+    };
     let mut made = ConversationParts {
         parts: Vec::new(),
         repairs: 0,
@@ -98,6 +104,14 @@ pub(super) fn parts_of(
         }
     }
     made
+}
+
+/// Returns the thread of a session of Cursor, which the database of its editor may have, too; `None` for any
+/// other file.
+pub(super) fn shared_thread(file: &SourceFile) -> Option<String> {
+    let is_own = file.format == Format::Cursor.name();
+    let session = is_own.then(|| conversation::session(Path::new(&file.path)))??;
+    Some(format!("{}:{session}", file.format))
 }
 
 /// Returns true if a message is the same in every transcript: what one speaker said at one moment. Of
@@ -154,10 +168,8 @@ fn kind(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use loci_core::{ContentHash, FileStamp};
-    use loci_mine::conversation::Format;
-
     use super::*;
+    use loci_core::{ContentHash, FileStamp};
 
     #[test]
     fn a_conversation_is_a_thread_with_its_title() {

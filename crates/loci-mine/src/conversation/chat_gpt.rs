@@ -68,6 +68,10 @@ impl ConversationReader for ChatGpt {
         }
     }
 
+    fn finished(&mut self) -> Vec<Conversation> {
+        std::mem::take(&mut self.conversations)
+    }
+
     fn finish(self: Box<Self>) -> (Vec<Conversation>, Tally) {
         (self.conversations, self.tally)
     }

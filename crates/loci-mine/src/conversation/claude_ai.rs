@@ -48,6 +48,10 @@ impl ConversationReader for ClaudeAi {
         self.conversations.push(conversation);
     }
 
+    fn finished(&mut self) -> Vec<Conversation> {
+        std::mem::take(&mut self.conversations)
+    }
+
     fn finish(self: Box<Self>) -> (Vec<Conversation>, Tally) {
         (self.conversations, self.tally)
     }

@@ -7,6 +7,7 @@
 //! each message, with its time. Older chats have their messages in the first value.
 
 use std::ffi::OsStr;
+use std::io;
 use std::path::Path;
 
 use loci_core::Timestamp;
@@ -14,7 +15,7 @@ use loci_databases::{Database, Result};
 use serde_json::{Value, json};
 
 use super::marks::{CURSOR, element};
-use super::stored_conversations::StoredConversations;
+use super::stored_conversations::{StoredConversations, unreadable};
 use super::value::{Tally, kinds, moment, text_of, title};
 use super::{Conversation, ConversationReader};
 use crate::project::folder_named;
@@ -55,6 +56,21 @@ pub(super) fn project_folder(path: &Path) -> Option<String> {
     folder_named(name)?.into_os_string().into_string().ok()
 }
 
+/// The id of a session, which that of its chat in the database is, too. Empty elsewhere.
+pub(super) fn session(path: &Path) -> String {
+    let name = path.file_stem().and_then(OsStr::to_str).unwrap_or_default();
+    let mut above = path.ancestors().skip(1);
+    let is_session = above.next().is_some_and(|folder| {
+        folder.file_name() == Some(OsStr::new(name))
+            && folder.parent().and_then(Path::file_name) == Some(OsStr::new(SESSIONS))
+    });
+    if is_session {
+        name.to_owned()
+    } else {
+        String::new()
+    }
+}
+
 /// The words gathered from a session.
 #[derive(Default)]
 pub(super) struct Cursor {
@@ -68,7 +84,12 @@ impl Cursor {
     /// Returns the gatherer of the file at a path.
     pub(super) fn new(path: &Path) -> Self {
         let is_helper = path.iter().any(|part| part == HELPERS);
+        let conversation = Conversation {
+            id: session(path),
+            ..Conversation::default()
+        };
         Cursor {
+            conversation,
             is_helper,
             ..Cursor::default()
         }
@@ -120,62 +141,76 @@ fn spoken<'a>(speaker: &str, text: &'a str) -> Option<&'a str> {
 /// Reads the chats of a database.
 ///
 /// # Errors
-/// If it cannot be read.
-pub(super) fn read_database(database: &Database, found: &mut StoredConversations) -> Result<()> {
+/// If it cannot be read, or the receiver stops.
+pub(super) fn read_database(
+    database: &Database,
+    found: &mut StoredConversations<'_, '_>,
+) -> io::Result<()> {
     let mut chats = Vec::new();
     let sql = format!("SELECT key FROM {TABLE} WHERE key GLOB '{CHATS}*' ORDER BY key");
-    database.rows(&sql, &[], |cells| -> Result<()> {
+    let rows = database.rows(&sql, &[], |cells| -> Result<()> {
         chats.extend(cells.text("key"));
         Ok(())
-    })?;
-    let has_headers = database.has(&[HEADERS])?;
+    });
+    rows.map_err(unreadable)?;
+    let has_headers = database.has(&[HEADERS]).map_err(unreadable)?;
     for key in chats {
-        let Some(chat) = value(database, &key, found)? else {
-            continue;
-        };
-        let id = key[CHATS.len()..].to_owned();
-        let head = if has_headers {
-            header(database, &id, found)?
-        } else {
-            Value::Null
-        };
-        let folder =
-            [&chat, &head].map(|value| title(&value["workspaceIdentifier"]["uri"]["fsPath"]));
-        let mut conversation = Conversation {
-            title: title(&chat["name"]).or_else(|| title(&head["name"])),
-            folder: folder.into_iter().flatten().next(),
-            id,
-            ..Conversation::default()
-        };
-        let is_helper = [&chat, &head]
-            .iter()
-            .any(|value| value["subagentInfo"].is_object() || value["isSubagent"] == true);
-        let listed = chat["fullConversationHeadersOnly"].as_array();
-        let listed = listed.filter(|listed| !listed.is_empty());
-        let inline = chat["conversation"].as_array();
-        for message in listed.or(inline).into_iter().flatten() {
-            let bubble = match (listed, message["bubbleId"].as_str()) {
-                (Some(_), Some(bubble)) => {
-                    let key = format!("bubbleId:{}:{bubble}", conversation.id);
-                    value(database, &key, found)?
-                }
-                (Some(_), None) => None,
-                (None, _) => Some(message.clone()),
-            };
-            let taken = bubble.and_then(|bubble| {
-                let at = moment(&bubble["createdAt"]).or_else(|| moment(&message["createdAt"]));
-                let said = if is_helper {
-                    None
-                } else {
-                    Some(&mut conversation)
-                };
-                take_bubble(&bubble, at, said, &mut found.tally)
-            });
-            found.tally.check(taken);
-        }
-        found.add(conversation);
+        let conversation = chat(database, &key, has_headers, found).map_err(unreadable)?;
+        conversation.map_or(Ok(()), |conversation| found.add(conversation))?;
     }
     Ok(())
+}
+
+/// Returns the chat of a key; none if it was deleted or is broken.
+fn chat(
+    database: &Database,
+    key: &str,
+    has_headers: bool,
+    found: &mut StoredConversations<'_, '_>,
+) -> Result<Option<Conversation>> {
+    let Some(chat) = value(database, key, found)? else {
+        return Ok(None);
+    };
+    let id = key[CHATS.len()..].to_owned();
+    let head = if has_headers {
+        header(database, &id, found)?
+    } else {
+        Value::Null
+    };
+    let folder = [&chat, &head].map(|value| title(&value["workspaceIdentifier"]["uri"]["fsPath"]));
+    let mut conversation = Conversation {
+        title: title(&chat["name"]).or_else(|| title(&head["name"])),
+        folder: folder.into_iter().flatten().next(),
+        id,
+        ..Conversation::default()
+    };
+    let is_helper = [&chat, &head]
+        .iter()
+        .any(|value| value["subagentInfo"].is_object() || value["isSubagent"] == true);
+    let listed = chat["fullConversationHeadersOnly"].as_array();
+    let listed = listed.filter(|listed| !listed.is_empty());
+    let inline = chat["conversation"].as_array();
+    for message in listed.or(inline).into_iter().flatten() {
+        let bubble = match (listed, message["bubbleId"].as_str()) {
+            (Some(_), Some(bubble)) => {
+                let key = format!("bubbleId:{}:{bubble}", conversation.id);
+                value(database, &key, found)?
+            }
+            (Some(_), None) => None,
+            (None, _) => Some(message.clone()),
+        };
+        let taken = bubble.and_then(|bubble| {
+            let at = moment(&bubble["createdAt"]).or_else(|| moment(&message["createdAt"]));
+            let said = if is_helper {
+                None
+            } else {
+                Some(&mut conversation)
+            };
+            take_bubble(&bubble, at, said, &mut found.tally)
+        });
+        found.tally.check(taken);
+    }
+    Ok(Some(conversation))
 }
 
 /// Takes a message; none if it is broken. That of a helper has no conversation.
@@ -215,7 +250,11 @@ fn take_bubble(
 }
 
 /// Returns the value of a key; none if it is not there, or broken, which is counted.
-fn value(database: &Database, key: &str, found: &mut StoredConversations) -> Result<Option<Value>> {
+fn value(
+    database: &Database,
+    key: &str,
+    found: &mut StoredConversations<'_, '_>,
+) -> Result<Option<Value>> {
     let mut cell = None;
     let sql = format!("SELECT value FROM {TABLE} WHERE key = ?1");
     database.rows(&sql, &[&key], |cells| -> Result<()> {
@@ -232,7 +271,7 @@ fn value(database: &Database, key: &str, found: &mut StoredConversations) -> Res
 }
 
 /// Returns what the list of chats says of one; nothing if it does not name it.
-fn header(database: &Database, id: &str, found: &mut StoredConversations) -> Result<Value> {
+fn header(database: &Database, id: &str, found: &mut StoredConversations<'_, '_>) -> Result<Value> {
     let mut head = Value::Null;
     let sql = format!("SELECT * FROM {HEADERS} WHERE composerId = ?1");
     database.rows(&sql, &[&id], |cells| -> Result<()> {

@@ -8,15 +8,21 @@ use loci_core::{ContentHash, FileStamp};
 use loci_databases::{Database, DatabaseError, is_database, log_of};
 use sha2::{Digest, Sha256};
 
-use super::stored_conversations::StoredConversations;
-use super::{Format, GROWING_BYTES_MAX, Mark, Source, TranscriptReading, Whole, cursor, opencode};
+use super::stored_conversations::{StoredConversations, unreadable};
+use super::value::Tally;
+use super::{
+    Format, GROWING_BYTES_MAX, Mark, Source, Take, TranscriptReading, Whole, cursor, opencode,
+};
 use crate::project::stamp_of;
 
 /// Reads a database; none if the file is no database, or that of another program.
 ///
 /// # Errors
-/// If it cannot be read; `FileTooLarge` for more than 4 GiB.
-pub(super) fn read(source: &Source<'_>) -> io::Result<Option<TranscriptReading>> {
+/// If it cannot be read; `FileTooLarge` for more than 4 GiB; the first error of `take`.
+pub(super) fn read(
+    source: &Source<'_>,
+    take: &mut Take<'_>,
+) -> io::Result<Option<TranscriptReading>> {
     if !is_database(source.path) {
         return Ok(None);
     }
@@ -26,24 +32,22 @@ pub(super) fn read(source: &Source<'_>) -> io::Result<Option<TranscriptReading>>
         Err(DatabaseError::Form(_)) => return Ok(None),
         copied => copied.map_err(unreadable)?,
     };
-    let (mut found, format) = (
-        StoredConversations::default(),
-        format_of(&database).map_err(unreadable)?,
-    );
+    let Some(format) = format_of(&database).map_err(unreadable)? else {
+        return Ok(None);
+    };
+    let mut found = StoredConversations {
+        format,
+        take,
+        tally: Tally::default(),
+        repairs: 0,
+    };
     match format {
-        Some(Format::OpenCode) => opencode::read_database(&database, &mut found),
-        Some(Format::Cursor) => cursor::read_database(&database, &mut found),
-        _ => return Ok(None),
+        Format::OpenCode => opencode::read_database(&database, &mut found)?,
+        _ => cursor::read_database(&database, &mut found)?,
     }
-    .map_err(unreadable)?;
-    let StoredConversations {
-        conversations,
-        tally,
-        repairs,
-    } = found;
+    let StoredConversations { tally, repairs, .. } = found;
     let whole = Whole {
-        format: format.unwrap_or(Format::Plain),
-        conversations,
+        format,
         repairs,
         tally,
     };
@@ -89,8 +93,4 @@ fn mark(stamp: FileStamp) -> Mark {
         bytes: stamp.bytes,
         hash: ContentHash(hash.finalize().into()),
     }
-}
-
-fn unreadable(error: DatabaseError) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, error)
 }

@@ -17,18 +17,23 @@ use super::opencode::{self, OpenCode};
 use super::slack::{self, Slack};
 use super::vscode::{self, VsCode};
 use super::{
-    BYTE_ORDER_MARK, ConversationReader, Format, Source, VALUE_BYTES_MAX, WHOLE_BYTES_MAX, Whole,
+    BYTE_ORDER_MARK, Beginning, Conversation, ConversationReader, Format, GROWING_BYTES_MAX,
+    Source, Take, VALUE_BYTES_MAX, WHOLE_BYTES_MAX, Whole,
 };
 
 /// Elements at the beginning of which one must tell the form.
 const HEAD_ELEMENTS_MAX: u64 = 16;
 
 /// Reads such a file; none if it is of no such form.
-pub(super) fn read(source: &mut Source<'_>) -> io::Result<Option<Whole>> {
+pub(super) fn read(source: &mut Source<'_>, take: &mut Take<'_>) -> io::Result<Option<Whole>> {
     let path = source.path;
     // A file that is too large is an error only if it may be of such a form.
-    let size = source.check_size(WHOLE_BYTES_MAX);
-    let input = BufReader::new(source.from(0)?.take(WHOLE_BYTES_MAX));
+    let (size, whole_size) = (
+        source.check_size(GROWING_BYTES_MAX),
+        source.check_size(WHOLE_BYTES_MAX),
+    );
+    let mut whole_size = Some(whole_size);
+    let input = BufReader::new(source.from(0)?.take(GROWING_BYTES_MAX));
     let Some(mut elements) = Elements::new(input)? else {
         return Ok(None);
     };
@@ -42,28 +47,53 @@ pub(super) fn read(source: &mut Source<'_>) -> io::Result<Option<Whole>> {
             if form.is_none() {
                 form = form_of(value, path);
             }
-            match &mut form {
-                Some((_, gather)) => gather.take(value),
-                None => broken += 1,
+            let Some((format, gather)) = &mut form else {
+                broken += 1;
+                continue;
+            };
+            if let Some(size) = whole_size.take().filter(|_| !is_read_in_parts(*format)) {
+                size?;
             }
+            gather.take(value);
+            pass_on(*format, gather.finished(), take)?;
         }
         if form.is_none() && broken >= HEAD_ELEMENTS_MAX {
             return Ok(None);
         }
     }
-    Ok(form.map(|(format, gather)| {
-        let (conversations, mut tally) = gather.finish();
-        tally.broken += broken;
-        Whole {
-            format,
-            conversations: conversations
-                .into_iter()
-                .filter(|found| !found.messages.is_empty())
-                .collect(),
-            repairs,
-            tally,
-        }
+    let Some((format, gather)) = form else {
+        return Ok(None);
+    };
+    let (rest, mut tally) = gather.finish();
+    pass_on(format, rest, take)?;
+    tally.broken += broken;
+    Ok(Some(Whole {
+        format,
+        repairs,
+        tally,
     }))
+}
+
+/// Returns true if an element of a form is a conversation by itself, so that it is passed on before the next
+/// one is read.
+fn is_read_in_parts(format: Format) -> bool {
+    matches!(format, Format::ClaudeAi | Format::ChatGpt)
+}
+
+/// Passes on the conversations in which something was said.
+fn pass_on(
+    format: Format,
+    conversations: Vec<Conversation>,
+    take: &mut Take<'_>,
+) -> io::Result<()> {
+    let beginning = Beginning {
+        format,
+        is_from_start: true,
+    };
+    let mut said = conversations
+        .into_iter()
+        .filter(|found| !found.messages.is_empty());
+    said.try_for_each(|conversation| take(beginning, conversation))
 }
 
 /// The form that has such an element, and what gathers it.

@@ -216,6 +216,10 @@ fn head(source: &mut Source<'_>) -> io::Result<Option<Head>> {
     let (mut broken, mut cut) = (0, None);
     for number in 0..HEAD_LINES_MAX {
         let Some(line) = lines.next()? else { break };
+        // A list in one line is a document, which may have gigabytes.
+        if number == 0 && !line.is_ended && line.text.first() == Some(&b'[') {
+            return Ok(None);
+        }
         let found = line.records();
         for value in found.values {
             if let Some((format, gather)) = form_of(&value, path) {

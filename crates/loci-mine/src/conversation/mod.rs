@@ -44,7 +44,7 @@ use value::Tally;
 
 /// Bytes of a line, or of an element of a document, beyond which it is broken.
 const VALUE_BYTES_MAX: u64 = 64 << 20;
-/// Bytes of a transcript that grows, and of one that is read as a whole. A file may have any size
+/// Bytes of a transcript that is read in parts, and of one that is read as a whole. A file may have any size
 /// and take no room.
 const GROWING_BYTES_MAX: u64 = 4 << 30;
 const WHOLE_BYTES_MAX: u64 = 1 << 30;
@@ -225,6 +225,18 @@ pub struct TranscriptReading {
     pub is_from_start: bool,
 }
 
+/// The start of the reading of a transcript.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Beginning {
+    /// The form of the transcript.
+    pub format: Format,
+    /// True if it is read from its beginning.
+    pub is_from_start: bool,
+}
+
+/// Takes the conversations of a transcript, one after the other; an error ends the reading.
+pub type Take<'a> = dyn FnMut(Beginning, Conversation) -> io::Result<()> + 'a;
+
 /// Reads a transcript, on from `mark` where the file still starts with what was read then and its
 /// form grows; else from its beginning (`is_from_start`). Reads at most about `bytes_max` bytes of
 /// a form that grows: whole lines, and one at least. A line, or an element of a document, of more
@@ -233,25 +245,54 @@ pub struct TranscriptReading {
 ///
 /// # Errors
 /// If it cannot be read; `FileTooLarge` for more than 4 GiB, for more than 1 GiB of a form that
-/// does not grow, and for plain text of more than
+/// is read as a whole, and for plain text of more than
 /// [`SOURCE_FILE_BYTES_MAX`](loci_core::limits::SOURCE_FILE_BYTES_MAX).
 pub fn read(
     path: &Path,
     mark: Option<Mark>,
     bytes_max: u64,
 ) -> io::Result<Option<TranscriptReading>> {
+    let mut conversations = Vec::new();
+    let reading = read_each(path, mark, bytes_max, &mut |_, conversation| {
+        conversations.push(conversation);
+        Ok(())
+    })?;
+    Ok(reading.map(|mut reading| {
+        reading.transcript.conversations = conversations;
+        reading
+    }))
+}
+
+/// Reads a transcript like [`read`], and passes each conversation to `take` instead of returning it. Of a
+/// database, and of the exports of Claude.ai and ChatGPT, only one is in memory.
+///
+/// # Errors
+/// As for [`read`]; the first error of `take`. What was passed on before stands.
+pub fn read_each(
+    path: &Path,
+    mark: Option<Mark>,
+    bytes_max: u64,
+    take: &mut Take<'_>,
+) -> io::Result<Option<TranscriptReading>> {
     let Some(mut source) = Source::open(path)? else {
         return Ok(None);
     };
-    if let Some(reading) = database::read(&source)? {
+    if let Some(reading) = database::read(&source, take)? {
         return Ok(Some(reading));
     }
-    if let Some(reading) = lines::read(&mut source, mark, bytes_max)? {
+    if let Some(mut reading) = lines::read(&mut source, mark, bytes_max)? {
+        let beginning = Beginning {
+            format: reading.transcript.format,
+            is_from_start: reading.is_from_start,
+        };
+        for conversation in std::mem::take(&mut reading.transcript.conversations) {
+            take(beginning, conversation)?;
+        }
         return Ok(Some(reading));
     }
-    let whole = match document::read(&mut source)? {
+    let whole = match document::read(&mut source, take)? {
         Some(whole) => Some(whole),
-        None => plain::read(&mut source)?,
+        None => plain::read(&mut source, take)?,
     };
     let Some(whole) = whole else {
         return Ok(None);
@@ -295,6 +336,12 @@ pub fn folder(path: &Path) -> io::Result<Option<String>> {
         .or_else(|| vscode::project_folder(path))
         .or_else(|| kimi_wire::project_folder(path))
         .or_else(|| cline::project_folder(path)))
+}
+
+/// The id of the chat that a transcript has, if its program may keep that in a database, too; none for any
+/// other file.
+pub fn session(path: &Path) -> Option<String> {
+    Some(cursor::session(path)).filter(|session| !session.is_empty())
 }
 
 /// The last message behind the first `from` bytes of a transcript of a line for each event, if the
@@ -405,10 +452,9 @@ impl<'a> Source<'a> {
     }
 }
 
-/// The content of a file that is read as a whole.
+/// The content of a file after its conversations were passed on.
 struct Whole {
     format: Format,
-    conversations: Vec<Conversation>,
     repairs: u64,
     tally: Tally,
 }
@@ -418,7 +464,7 @@ impl Whole {
     fn reading(self, stamp: FileStamp, mark: Mark) -> TranscriptReading {
         let transcript = Transcript {
             format: self.format,
-            conversations: self.conversations,
+            conversations: Vec::new(),
             stamp,
             mark,
             has_more: false,
@@ -448,6 +494,11 @@ trait ConversationReader {
         None
     }
 
-    /// The conversations in all readings, and what was counted.
+    /// Hands out the conversations that nothing further changes; none of a form in which each value may.
+    fn finished(&mut self) -> Vec<Conversation> {
+        Vec::new()
+    }
+
+    /// The other conversations in all readings, and what was counted.
     fn finish(self: Box<Self>) -> (Vec<Conversation>, Tally);
 }

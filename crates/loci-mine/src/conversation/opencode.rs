@@ -5,12 +5,13 @@
 //! `session`, `message` and `part`.
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use loci_databases::{Database, Result};
 use serde_json::{Value, json};
 
-use super::stored_conversations::StoredConversations;
+use super::stored_conversations::{StoredConversations, unreadable};
 use super::value::{Tally, kinds, moment, title};
 use super::{Conversation, ConversationReader, VALUE_BYTES_MAX, WHOLE_BYTES_MAX};
 use crate::plain_file::{self, Links};
@@ -137,46 +138,51 @@ impl OpenCode {
 /// Reads the sessions of a database.
 ///
 /// # Errors
-/// If it cannot be read.
-pub(super) fn read_database(database: &Database, found: &mut StoredConversations) -> Result<()> {
+/// If it cannot be read, or the receiver stops.
+pub(super) fn read_database(
+    database: &Database,
+    found: &mut StoredConversations<'_, '_>,
+) -> io::Result<()> {
     let mut sessions = Vec::new();
-    database.rows(
-        "SELECT * FROM session ORDER BY id",
-        &[],
-        |cells| -> Result<()> {
-            let id = cells.filled("id");
-            found.tally.check(id.is_some().then_some(()));
-            let is_helper = cells.filled("parent_id").is_some();
-            sessions.extend(id.map(|id| {
-                let conversation = Conversation {
-                    id,
-                    title: cells.filled("title"),
-                    folder: cells.filled("directory"),
-                    ..Conversation::default()
-                };
-                (conversation, is_helper)
-            }));
-            Ok(())
-        },
-    )?;
+    let sql = "SELECT * FROM session ORDER BY id";
+    let rows = database.rows(sql, &[], |cells| -> Result<()> {
+        let id = cells.filled("id");
+        found.tally.check(id.is_some().then_some(()));
+        let is_helper = cells.filled("parent_id").is_some();
+        sessions.extend(id.map(|id| {
+            let conversation = Conversation {
+                id,
+                title: cells.filled("title"),
+                folder: cells.filled("directory"),
+                ..Conversation::default()
+            };
+            (conversation, is_helper)
+        }));
+        Ok(())
+    });
+    rows.map_err(unreadable)?;
     for (mut conversation, is_helper) in sessions {
         let mut messages = Vec::new();
         let sql = "SELECT id, time_created, data FROM message WHERE session_id = ?1 ORDER BY id";
-        database.rows(sql, &[&conversation.id], |cells| -> Result<()> {
+        let rows = database.rows(sql, &[&conversation.id], |cells| -> Result<()> {
             messages.push((
                 cells.text("id").unwrap_or_default(),
                 cells.number("time_created"),
                 cells.text("data"),
             ));
             Ok(())
-        })?;
+        });
+        rows.map_err(unreadable)?;
         for (id, created, data) in messages {
             if is_helper {
                 found.tally.leave(kinds::HELPER);
                 continue;
             }
             let message = match found.value(data.as_deref()) {
-                Some(info) => Some(json!({"info": info, "parts": parts(database, &id, found)?})),
+                Some(info) => {
+                    let parts = parts(database, &id, found).map_err(unreadable)?;
+                    Some(json!({"info": info, "parts": parts}))
+                }
                 None => None,
             };
             let taken = message.and_then(|mut message| {
@@ -188,7 +194,7 @@ pub(super) fn read_database(database: &Database, found: &mut StoredConversations
             });
             found.tally.check(taken);
         }
-        found.add(conversation);
+        found.add(conversation)?;
     }
     Ok(())
 }
@@ -197,7 +203,7 @@ pub(super) fn read_database(database: &Database, found: &mut StoredConversations
 fn parts(
     database: &Database,
     message: &str,
-    found: &mut StoredConversations,
+    found: &mut StoredConversations<'_, '_>,
 ) -> Result<Vec<Value>> {
     let mut parts = Vec::new();
     let sql = "SELECT data FROM part WHERE message_id = ?1 ORDER BY id";

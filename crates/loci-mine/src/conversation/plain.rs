@@ -8,7 +8,7 @@ use std::io::{self, Read};
 use loci_core::limits::SOURCE_FILE_BYTES_MAX;
 
 use super::value::Tally;
-use super::{BYTE_ORDER_MARK, Conversation, Format, Source, Whole};
+use super::{BYTE_ORDER_MARK, Beginning, Conversation, Format, Source, Take, Whole};
 
 /// Names of a person that speaks with a model, in lower case.
 const PERSONS: [&str; 4] = ["user", "human", "you", "me"];
@@ -64,20 +64,32 @@ const TURNS_MIN: usize = 2;
 ///
 /// # Errors
 /// If it cannot be read, or is a conversation of more than [`SOURCE_FILE_BYTES_MAX`].
-pub(super) fn read(source: &mut Source<'_>) -> io::Result<Option<Whole>> {
+pub(super) fn read(source: &mut Source<'_>, take: &mut Take<'_>) -> io::Result<Option<Whole>> {
     let mut bytes = Vec::new();
     source
         .from(0)?
         .take(SOURCE_FILE_BYTES_MAX)
         .read_to_end(&mut bytes)?;
-    let found = gather(&bytes);
-    if found.is_some() && source.bytes > SOURCE_FILE_BYTES_MAX {
+    let Some((conversation, repairs)) = gather(&bytes) else {
+        return Ok(None);
+    };
+    if source.bytes > SOURCE_FILE_BYTES_MAX {
         return Err(io::ErrorKind::FileTooLarge.into());
     }
-    Ok(found)
+    let beginning = Beginning {
+        format: Format::Plain,
+        is_from_start: true,
+    };
+    take(beginning, conversation)?;
+    Ok(Some(Whole {
+        format: Format::Plain,
+        repairs,
+        tally: Tally::default(),
+    }))
 }
 
-fn gather(bytes: &[u8]) -> Option<Whole> {
+/// Returns the conversation in a text, and the number of its repairs.
+fn gather(bytes: &[u8]) -> Option<(Conversation, u64)> {
     if bytes.contains(&0) {
         return None;
     }
@@ -94,12 +106,7 @@ fn gather(bytes: &[u8]) -> Option<Whole> {
     for (speaker, text) in messages {
         conversation.say(speaker, None, without_blank_lines(&text));
     }
-    Some(Whole {
-        format: Format::Plain,
-        conversations: vec![conversation],
-        repairs: repairs as u64,
-        tally: Tally::default(),
-    })
+    Some((conversation, repairs as u64))
 }
 
 /// A speaker and a text.

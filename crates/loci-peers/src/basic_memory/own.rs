@@ -20,7 +20,7 @@ impl Reading<'_> {
         let body = body.strip_prefix('\n').unwrap_or(body);
         let mark = format!("\n\n{END_OF_TEXT}\n");
         let (text, links) = body.rsplit_once(&*mark).unwrap_or((body, ""));
-        let mut memory = PeerMemory::new(&*note.id, text);
+        let mut memory = PeerMemory::new(note.id(), text);
         memory.own_id = Some(own_id.to_owned());
         memory.title = frontmatter::text(keys, OWN_TITLE);
         memory.container = frontmatter::text(keys, OWN_PROJECT);
@@ -30,9 +30,11 @@ impl Reading<'_> {
         memory.created_at = time("created").or(modified);
         memory.updated_at = time("updated").or(modified);
         for relation in syntax::read(links).relations {
-            let place = self.target(relation.target);
-            if let Some(target) = place.and_then(|place| self.notes[place].own_id.clone()) {
-                memory.links.push((target, relation.kind.to_owned()));
+            let target = self.target(relation.target).and_then(Note::own_id);
+            if let Some(target) = target {
+                memory
+                    .links
+                    .push((target.to_owned(), relation.kind.to_owned()));
             }
         }
         memory

@@ -24,6 +24,7 @@ mod models;
 mod page_import;
 #[cfg(unix)]
 mod palace;
+mod peer_promises;
 mod peers;
 mod postgres;
 mod program;

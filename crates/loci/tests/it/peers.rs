@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::program::Place;
+use crate::program::{Place, call};
 
 const GRAPH: &str = r#"{"type":"entity","name":"Orla","entityType":"person","observations":["Orla keeps the lantern in shed 41.","The key lies under the third stone."]}
 {"type":"relation","from":"Orla","to":"Harbour","relationType":"works at"}
@@ -80,15 +80,23 @@ fn what_changed_there_later_comes_and_what_changed_here_stays() {
         1
     );
     assert_eq!(place.json(&["show", &id])["content"], "Tea is at five.");
-    // It was changed here just now, which is later.
+    // It changes there again, long before the import.
     assert_eq!(
         import("Tea is at six.", "2024-03-01T10:00:00Z")["updated"],
+        1
+    );
+    assert_eq!(place.json(&["show", &id])["content"], "Tea is at six.");
+    // What is changed here is later than any of these.
+    let own = json!({"id": id, "content": "Tea is at seven."});
+    call(&place, "mememory", "update", &own);
+    assert_eq!(
+        import("Tea is at eight.", "2024-04-01T10:00:00Z")["updated"],
         0
     );
-    assert_eq!(place.json(&["show", &id])["content"], "Tea is at five.");
+    assert_eq!(place.json(&["show", &id])["content"], "Tea is at seven.");
     // What was forgotten here stays so.
     place.run(&["forget", &id]).succeeded();
-    let again = import("Tea is at five.", "2024-02-01T10:00:00Z");
+    let again = import("Tea is at nine.", "2024-05-01T10:00:00Z");
     assert_eq!(
         (&again["stored"], &again["updated"]),
         (&json!(0), &json!(0))

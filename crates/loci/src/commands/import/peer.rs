@@ -11,7 +11,7 @@ use std::path::Path;
 use jiff::tz::TimeZone;
 use loci_archive::{RECORDS, Refusals, stay_forgotten};
 use loci_core::limits::IMPORT_BATCH_BYTES;
-use loci_core::{Archived, Memory, Record, Space, TunnelEnd};
+use loci_core::{Archived, Memory, Record, Space, Timestamp, TunnelEnd};
 use loci_engine::{ImportBatch, ImportReport};
 use loci_peers::{Peer, PeerError, PeerRecord, PeerTunnel, Report, read};
 use serde_json::{Value, json};
@@ -220,8 +220,8 @@ struct Intake<'a> {
     peer: Peer,
     arguments: &'a cli::Import,
     batch: &'a ImportBatch,
-    /// Memories whose texts changed there since, with their new texts.
-    updates: Vec<(Memory, String)>,
+    /// Memories whose texts changed there since, with their new texts and the times of these.
+    updates: Vec<(Memory, String, Timestamp)>,
     waiting: Vec<Archived>,
     bytes: usize,
     /// They lead to places that must exist, so they come last.
@@ -357,11 +357,12 @@ impl<'a> Intake<'a> {
         let updates = std::mem::take(&mut self.updates);
         let noted: Vec<(&Memory, &str)> = updates
             .iter()
-            .map(|(known, text)| (known, &**text))
+            .map(|(known, text, _)| (known, &**text))
             .collect();
         imports.in_batch(Some(self.batch)).note_updates(&noted)?;
-        for (known, text) in &updates {
-            self.parts.memories().update(&known.id, text, None)?;
+        for (known, text, updated_at) in &updates {
+            let memories = self.parts.memories();
+            memories.update_from_source(&known.id, text, *updated_at)?;
             self.updated += 1;
         }
         if let Some(progress) = &self.progress {
@@ -376,9 +377,10 @@ impl<'a> Intake<'a> {
     }
 
     /// Replaces the text of a memory that came before by one that changed there since; returns true
-    /// if it will. What was changed here later stays.
+    /// if it will. What was changed here later stays. Some systems note no time of a change, so that it is the
+    /// one of the text that came before.
     fn is_updated(&mut self, memory: &Memory) -> Result<bool, Failure> {
-        if self.updates.iter().any(|(known, _)| known.id == memory.id) {
+        if self.updates.iter().any(|(known, ..)| known.id == memory.id) {
             self.store()?;
         }
         let known = match self.parts.memories().show(&memory.id) {
@@ -386,13 +388,14 @@ impl<'a> Intake<'a> {
             Err(error) if error.is_unavailable() => return Err(error.into()),
             Err(_) => return Ok(false),
         };
-        if known.content == memory.content || known.updated_at >= memory.updated_at {
+        if known.content == memory.content || known.updated_at > memory.updated_at {
             return Ok(false);
         }
         if self.arguments.dry_run {
             self.updated += 1;
         } else {
-            self.updates.push((known, memory.content.clone()));
+            let text = memory.content.clone();
+            self.updates.push((known, text, memory.updated_at));
         }
         Ok(true)
     }

@@ -125,6 +125,9 @@ impl Intake<'_> {
                 .attributes
                 .insert(EXPIRED_AT.to_owned(), expired_at.to_string());
         }
+        if peer.is_hidden {
+            memory.forgotten_at = Some(now);
+        }
         if peer.is_at_start {
             memory.delivery = Delivery::Bootstrap;
         }
