@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Package: fastmcp 4.1.2 (PyPI).
 # Behaviour: a server that is mounted with a namespace has the namespace in the URIs of its resources, also of the pages
-#   of MCP Apps (`ui://shop/view.html` becomes `ui://work/shop/view.html`), and before the names of its tools. The
+#   of MCP Apps (`ui://shop/view.html` becomes `ui://team/shop/view.html`), and before the names of its tools. The
 #   `_meta.ui.resourceUri` of a tool stays `ui://shop/view.html`, which nothing answers there. Each view is lost.
 # Why a good guess misses it: the namespace is added to names and URIs everywhere else, the list of resources has the
 #   page, and a call of the tool works. A host that cannot read the page shows the text alone, as one without views does.
@@ -46,13 +46,13 @@ async def told(server):
 
 async def main():
     mounted = FastMCP("all")
-    mounted.mount(shop, namespace="work")
+    mounted.mount(shop, namespace="team")
     alone, within = await told(shop), await told(mounted)
     print("fastmcp", importlib.metadata.version("fastmcp"))
     for how, (tool, wanted, listed, found) in (("alone", alone), ("mounted", within)):
         print(f"{how + ':':9} the tool {tool} has the view {wanted}, the list has {listed}; read: {found}")
     assert alone == ("look", "ui://shop/view.html", "ui://shop/view.html", "<p>A page.</p>"), alone
-    assert within[:3] == ("work_look", "ui://shop/view.html", "ui://work/shop/view.html"), within
+    assert within[:3] == ("team_look", "ui://shop/view.html", "ui://team/shop/view.html"), within
     assert "A page" not in within[3], within
 
 
