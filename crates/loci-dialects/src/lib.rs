@@ -14,6 +14,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a failed test may panic"))]
 
 pub mod anthropic;
+pub mod apps;
 pub mod engram;
 mod faults;
 mod forgetting;

@@ -2,7 +2,10 @@
 
 use std::sync::OnceLock;
 
-use loci_core::{Caller, Error, ErrorCode, Memory, Ownership, Redactions, Result, Scope, Scopes};
+use loci_core::{
+    Caller, Error, ErrorCode, Memory, MemoryId, Ownership, RecordVerb, Redactions, Result, Scope,
+    Scopes,
+};
 use loci_engine::{Call, CallInfo, Effect, Engine, check, denial};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -37,6 +40,10 @@ pub struct Reply {
     pub explanations: Vec<Value>,
     /// The number of results, for the audit log; `None` if the tool returns no results.
     pub results: Option<u64>,
+    /// The ids of the memories that the reply is about, for a [view](crate::apps); no text has them.
+    pub memories: Vec<String>,
+    /// The ids of the memories that the stored one seems to contradict, for a view.
+    pub contradicted: Vec<String>,
 }
 
 impl Reply {
@@ -49,6 +56,19 @@ impl Reply {
             notice: None,
             explanations: Vec::new(),
             results,
+            memories: Vec::new(),
+            contradicted: Vec::new(),
+        }
+    }
+
+    /// Returns the reply with the memory that the call stored, or found to be there, and those that
+    /// it seems to contradict.
+    #[must_use]
+    pub fn with_stored(self, stored: &MemoryId, contradicted: Vec<String>) -> Self {
+        Reply {
+            memories: vec![stored.to_string()],
+            contradicted,
+            ..self
         }
     }
 
@@ -200,6 +220,11 @@ pub trait TypedTool {
     const OPERATION: &'static str;
     /// The argument whose text the audit log keeps as the query of a call, if the tool has one.
     const QUERY: Option<&'static str> = None;
+    /// True if a person calls the tool by a view: then a look is not in the audit log, and a change
+    /// is durably, before it is acknowledged.
+    const BY_A_PERSON: bool = false;
+    /// True if the tool compares what it stores with what is there, and so may find a contradiction.
+    const COMPARES: bool = false;
     /// Aliases of arguments, each with the argument's name. The schema lists only the names.
     const ALIASES: &'static [(&'static str, &'static str)] = &[];
     /// The arguments. Their doc comments become the descriptions of the tool and of its arguments.
@@ -235,6 +260,10 @@ pub struct Tool {
     pub operation: &'static str,
     /// The argument whose text the audit log keeps as the query, if the tool has one.
     pub query: Option<&'static str>,
+    /// True if a person calls the tool by a view.
+    pub by_a_person: bool,
+    /// True if the tool compares what it stores with what is there.
+    pub compares: bool,
     /// Aliases of arguments, each with the argument's name.
     pub aliases: &'static [(&'static str, &'static str)],
     input: fn() -> Value,
@@ -255,6 +284,8 @@ impl Tool {
             hints: T::HINTS,
             operation: T::OPERATION,
             query: T::QUERY,
+            by_a_person: T::BY_A_PERSON,
+            compares: T::COMPARES,
             aliases: T::ALIASES,
             input: schema::input_of::<T::Arguments>,
             output: schema::output_of::<T::Output>,
@@ -490,7 +521,10 @@ impl Dialect {
                         .fold(error, |error, (from, to)| error.renamed(from, to));
                     as_sent(error, &renames)
                 })?;
-                let reply = reply.with_notice(redaction_notice(&call.redactions()));
+                let mut reply = reply.with_notice(redaction_notice(&call.redactions()));
+                if reply.memories.is_empty() && tool.hints.read_only {
+                    reply.memories = call.touched(|verb| verb != RecordVerb::Deleted);
+                }
                 let budgets = call.engine().budgets();
                 let tokens: usize = reply
                     .texts()
@@ -533,6 +567,12 @@ impl Dialect {
             .with_query(query.as_deref())
             .with_arguments(&knows_argument)
             .sent_by(context.caller.principal.subject.as_deref());
+        let info = match tool.by_a_person {
+            // A view shows what the call beside it returned, which is in the log.
+            true if tool.hints.read_only => info.logged_with_changes(),
+            true => info.by_a_person(),
+            false => info,
+        };
         context
             .engine
             .call(caller, info, |call| run(call, arguments))
@@ -541,14 +581,19 @@ impl Dialect {
     /// Returns the caller acting as the user that the arguments name, if the dialect has such an
     /// argument. If it is missing or not a string, the schema rejects the call.
     fn acting(&self, caller: &Caller, arguments: &Value) -> Result<Caller> {
-        let named = self
-            .user_argument
-            .and_then(|argument| Some((argument, arguments.get(argument)?.as_str()?)));
+        let fields = arguments.as_object();
+        let named = fields.and_then(|fields| self.user_in(fields));
+        let named = self.user_argument.zip(named);
         let Some((argument, user)) = named else {
             return Ok(caller.clone());
         };
         check::name(argument, user)?;
         caller.acting_for(argument, user)
+    }
+
+    /// Returns the user that the arguments name, if the dialect has an argument for it.
+    pub fn user_in<'a>(&self, arguments: &'a Map<String, Value>) -> Option<&'a str> {
+        arguments.get(self.user_argument?)?.as_str()
     }
 
     /// Returns the caller with the origin and ownership of this dialect.

@@ -251,6 +251,12 @@ impl<'a> Parts<'a> {
         self.trail.note(verb, id, Some(is_own));
     }
 
+    /// Returns the ids of the first records that the call did something to so far, in their order: of
+    /// the verbs for which the test is true.
+    pub fn touched(&self, are_meant: impl Fn(RecordVerb) -> bool) -> Vec<String> {
+        self.trail.ids(are_meant)
+    }
+
     /// Returns the secrets that were removed from what the call stores, so far.
     pub fn redactions(&self) -> Redactions {
         self.trail.redactions()

@@ -160,7 +160,7 @@ pub use search::prompt_floors;
 pub use search::recall::{Hit, Recall, RecallResults};
 pub use search::signals::Signals;
 pub use search::strength::{
-    STRENGTH_MIN, StrengthFeatures, StrengthFunction, StrengthWeights, is_weak,
+    STRENGTH_MIN, StrengthFeatures, StrengthFunction, StrengthWeights, is_weak, match_grade,
 };
 pub use secrets::Secrets;
 pub use secrets::{HeldSecrets, SecretHolder, StoredSecret};

@@ -56,6 +56,13 @@ impl Trail {
         noted.records.len() as u64 + noted.further
     }
 
+    /// Returns the ids of the collected records with these verbs, in their order.
+    pub(crate) fn ids(&self, are_meant: impl Fn(RecordVerb) -> bool) -> Vec<String> {
+        let noted = self.noted();
+        let meant = noted.records.iter().filter(|it| are_meant(it.verb));
+        meant.map(|it| it.id.clone()).collect()
+    }
+
     /// Takes the collected records: the first ones, the number of the others, and how many of these were
     /// stored.
     pub(crate) fn take(&self) -> (Vec<AuditRecord>, (u64, u64)) {

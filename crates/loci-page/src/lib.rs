@@ -16,6 +16,7 @@ mod authenticator;
 mod card;
 mod change;
 mod charts;
+mod conversation;
 mod cookies;
 mod encoding;
 mod events;
@@ -56,6 +57,7 @@ mod views;
 mod words;
 
 pub use authenticator::Authenticator;
+pub use conversation::conversation_page;
 pub use explanation::{ExplanationQuery, MemoryExplanation};
 pub use installation::{
     BackupFile, ClientActivity, CommandOutput, HostStatus, ImportCounts, ImportReport,

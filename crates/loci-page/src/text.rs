@@ -16,14 +16,16 @@ const FILES: [(&str, &str); 2] = [
         "en",
         concat!(
             include_str!("../messages/en.ftl"),
-            include_str!("../messages/browse_en.ftl")
+            include_str!("../messages/browse_en.ftl"),
+            include_str!("../messages/conversation_en.ftl")
         ),
     ),
     (
         "de",
         concat!(
             include_str!("../messages/de.ftl"),
-            include_str!("../messages/browse_de.ftl")
+            include_str!("../messages/browse_de.ftl"),
+            include_str!("../messages/conversation_de.ftl")
         ),
     ),
 ];
@@ -73,6 +75,13 @@ fn grouped(value: &FluentValue<'_>, separator: char) -> Option<String> {
         grouped.push(digit);
     }
     Some(grouped)
+}
+
+/// Returns the names of the messages that begin like this.
+pub(crate) fn names_beginning(beginning: &str) -> impl Iterator<Item = &'static str> {
+    let (_, messages) = FILES[0];
+    let names = messages.lines().filter_map(|line| line.split_once(" = "));
+    names.filter_map(move |(name, _)| name.starts_with(beginning).then_some(name))
 }
 
 /// One of the languages of the page.

@@ -133,6 +133,12 @@ fn protocol_tool(
     }
 }
 
+/// Returns a tool of views in the protocol's type.
+pub(crate) fn tool_of_views(served: &ServedDialect, tool: &Tool) -> ProtocolTool {
+    let (input, output) = (tool.input_schema(), tool.published_output_schema());
+    protocol_tool(served, tool, Arc::new(input), output)
+}
+
 fn object(schema: Value) -> Map<String, Value> {
     match schema {
         Value::Object(schema) => schema,

@@ -23,6 +23,7 @@ use rmcp::transport::streamable_http_server::session::local::LocalSessionManager
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use serde_json::Value;
 
+use crate::app_views;
 use crate::auth::{Authentication, RequiredScopes, insufficient_scope};
 use crate::body;
 use crate::error_reply::failure;
@@ -109,9 +110,14 @@ impl Endpoint {
                         RequestVersion::now(&self.host, &subject, caller.space.clone()).await;
                     parts.extensions.insert(since);
                 }
+                let has_views = self.host.app_pages().is_some() && app_views::is_greeting(&message);
                 drop(message);
                 let bytes = repaired.map_or(body.bytes, Bytes::from);
-                hold_until_written(self.pass(parts, bytes).await, share).await
+                let mut response = self.pass(parts, bytes).await;
+                if has_views && let Some(session) = app_views::new_session() {
+                    response.headers_mut().insert(app_views::HEADER, session);
+                }
+                hold_until_written(response, share).await
             }
             Ok(ClientInput::Batch(elements)) => {
                 if let Some(refused) = charge_batch(&parts.extensions, elements.len()) {

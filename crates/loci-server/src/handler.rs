@@ -1,5 +1,6 @@
 //! Serves a dialect as an MCP server.
 
+mod app_views;
 mod resource_read;
 mod tool_call;
 
@@ -29,6 +30,7 @@ use rmcp::{ErrorData, ServerHandler};
 use serde_json::json;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
+use crate::app_views::{add_to_list, are_shown_by};
 use crate::catalog::{self, Catalog, is_modern};
 use crate::error_reply::protocol_error;
 use crate::host::{CallKind, Host};
@@ -253,6 +255,10 @@ impl ServerHandler for DialectHandler {
     ) -> Result<InitializeResult, ErrorData> {
         context.peer.set_peer_info(request.clone());
         let mut result = self.negotiate_initialize(&request)?;
+        let shows_views = are_shown_by(&request.capabilities);
+        if shows_views && self.shared.host.app_pages().is_some() {
+            app_views::add_to(&mut result.capabilities);
+        }
         if !self.has_pipe()
             && let Some(resources) = &mut result.capabilities.resources
         {
@@ -263,13 +269,18 @@ impl ServerHandler for DialectHandler {
 
     async fn discover(
         &self,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<DiscoverResult, ErrorData> {
         let versions = self.supported_protocol_versions().into_owned();
-        let result = DiscoverResult::from_server_info(versions, self.get_info());
+        let mut info = self.get_info();
+        let has_views = self.app_pages(&context).is_some();
+        if has_views {
+            app_views::add_to(&mut info.capabilities);
+        }
+        let result = DiscoverResult::from_server_info(versions, info);
         Ok(result
             .with_ttl_ms(LIST_TTL_MS)
-            .with_cache_scope(CacheScope::Public))
+            .with_cache_scope(list_scope(has_views)))
     }
 
     async fn list_tools(
@@ -280,14 +291,16 @@ impl ServerHandler for DialectHandler {
         refuse_cursor(request)?;
         let modern = is_modern(context.protocol_version().as_ref());
         let is_compact = self.is_compact(&context.extensions);
-        let tools = self.catalog().tools(modern, is_compact);
+        let mut tools = self.catalog().tools(modern, is_compact);
+        let has_views = self.app_pages(&context).is_some();
+        if has_views {
+            add_to_list(&self.shared.served, &mut tools);
+        }
         let mut result = ListToolsResult::with_all_items(tools);
         if modern {
-            // The list is the same for every client of this revision, so that shared caches may
-            // serve it.
             result = result
                 .with_ttl_ms(LIST_TTL_MS)
-                .with_cache_scope(CacheScope::Public);
+                .with_cache_scope(list_scope(has_views));
             result.meta = Some(stamp(self.shared.dialect));
         }
         Ok(result)
@@ -312,13 +325,21 @@ impl ServerHandler for DialectHandler {
         request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        let resources = self.resources::<ListResourcesRequestMethod>()?;
+        let has_views = self.app_pages(&context).is_some();
+        let mut listed = match self.resources::<ListResourcesRequestMethod>() {
+            Ok(resources) => catalog::fixed_resources(resources),
+            Err(_) if has_views => Vec::new(),
+            Err(error) => return Err(error),
+        };
         refuse_cursor(request)?;
-        let mut result = ListResourcesResult::with_all_items(catalog::fixed_resources(resources));
+        if has_views {
+            listed.extend(crate::app_views::resources());
+        }
+        let mut result = ListResourcesResult::with_all_items(listed);
         if is_modern(context.protocol_version().as_ref()) {
             result = result
                 .with_ttl_ms(LIST_TTL_MS)
-                .with_cache_scope(CacheScope::Public);
+                .with_cache_scope(list_scope(has_views));
             result.meta = Some(stamp(self.shared.dialect));
         }
         Ok(result)
@@ -329,10 +350,13 @@ impl ServerHandler for DialectHandler {
         request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        let resources = self.resources::<ListResourceTemplatesRequestMethod>()?;
+        let listed = match self.resources::<ListResourceTemplatesRequestMethod>() {
+            Ok(resources) => catalog::resource_templates(resources),
+            Err(_) if self.app_pages(&context).is_some() => Vec::new(),
+            Err(error) => return Err(error),
+        };
         refuse_cursor(request)?;
-        let mut result =
-            ListResourceTemplatesResult::with_all_items(catalog::resource_templates(resources));
+        let mut result = ListResourceTemplatesResult::with_all_items(listed);
         if is_modern(context.protocol_version().as_ref()) {
             result = result
                 .with_ttl_ms(LIST_TTL_MS)
@@ -479,6 +503,16 @@ impl ServerHandler for DialectHandler {
             format!("the parameters of {method} are malformed: {expected}"),
             None,
         ))
+    }
+}
+
+/// Returns who may keep a list: it is the same for every client of a revision, so that shared caches
+/// may serve it, but for clients that show views.
+fn list_scope(has_views: bool) -> CacheScope {
+    if has_views {
+        CacheScope::Private
+    } else {
+        CacheScope::Public
     }
 }
 

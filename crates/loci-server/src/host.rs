@@ -23,6 +23,7 @@ use call_slots::CallSlots;
 use readiness::ReadinessProbe;
 use reply_share::ReplyBudget;
 
+use crate::app_views::AppPages;
 use crate::client_calls::{ClientCall, ClientCalls};
 use crate::mutex::lock;
 use crate::request_share::RequestBudget;
@@ -46,26 +47,29 @@ pub struct Host {
     closing: CancellationToken,
     client_calls: Option<Arc<dyn ClientCalls>>,
     set_parent: Option<SetParent>,
+    app_pages: Option<AppPages>,
 }
 
 impl Host {
     /// Returns a host for this engine. Starts no thread and no task and does not access the store.
     pub fn new(engine: Arc<Engine>) -> Arc<Self> {
-        Host::recording(engine, None, None)
+        Host::recording(engine, None, None, None)
     }
 
     /// Returns the same, with a record of the clients that call tools, if there is one, and with the
     /// function that makes the span of a call the child of the trace context that its client sent,
-    /// if traces are sent.
+    /// if traces are sent, and with the pages of views of the conversation, unless they are off.
     pub fn recording(
         engine: Arc<Engine>,
         client_calls: Option<Arc<dyn ClientCalls>>,
         set_parent: Option<SetParent>,
+        app_pages: Option<AppPages>,
     ) -> Arc<Self> {
         Arc::new(Host {
             engine,
             client_calls,
             set_parent,
+            app_pages,
             slots: CallSlots::new(),
             readiness: ReadinessProbe::default(),
             replies: ReplyBudget::new(),
@@ -79,6 +83,11 @@ impl Host {
     /// Returns the function that joins the spans of calls to the traces of clients.
     pub(crate) fn set_parent(&self) -> Option<SetParent> {
         self.set_parent
+    }
+
+    /// Returns the pages of views of the conversation, unless they are off.
+    pub(crate) fn app_pages(&self) -> Option<AppPages> {
+        self.app_pages
     }
 
     /// Shuts down gracefully: subscriptions end, no further input is read, calls under way are

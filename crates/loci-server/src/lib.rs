@@ -16,6 +16,7 @@
 //! # Ok::<(), loci_core::Error>(())
 //! ```
 
+mod app_views;
 mod auth;
 mod body;
 mod catalog;
@@ -46,6 +47,7 @@ mod tool_form;
 mod trace_context;
 
 pub use ::http::{Extensions, HeaderMap, HeaderValue};
+pub use app_views::AppPages;
 pub use auth::{Authentication, token_hash};
 pub use catalog::listed_tools;
 pub use client_calls::{ClientCall, ClientCalls, Transport};

@@ -9,7 +9,7 @@ use rmcp::model::{Extensions, Implementation};
 use rmcp::service::{RequestContext, RoleServer};
 
 /// The header in which a client names its session if the server assigns sessions.
-const SESSION_HEADER: &str = "mcp-session-id";
+pub(crate) const SESSION_HEADER: &str = "mcp-session-id";
 
 /// Returns a value that a layer in front attached to the HTTP request or, on a pipe, to the
 /// message.

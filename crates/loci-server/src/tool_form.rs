@@ -1,7 +1,7 @@
 //! The form in which a client gets the tools of a dialect: their names, and how much of a reply.
 
 use loci_core::{Error, Result};
-use loci_dialects::{Dialect, Tool};
+use loci_dialects::{Dialect, Tool, apps};
 
 /// The maximum length of a prefix: hosts take names of 64 characters, and the longest of a tool has
 /// 29.
@@ -45,6 +45,18 @@ impl ServedDialect {
             None => name,
         };
         self.dialect.tool(name)
+    }
+
+    /// Returns the tool of views that has this name for clients.
+    pub(crate) fn tool_of_views(&self, name: &str) -> Option<&'static Tool> {
+        apps::tool(name.strip_prefix(&self.name_prefix())?)
+    }
+
+    /// Returns the text that stands before every name.
+    pub(crate) fn name_prefix(&self) -> String {
+        self.prefix
+            .as_ref()
+            .map_or_else(String::new, |prefix| prefix.before(""))
     }
 
     /// Returns a text about the tools with their names as clients see them.

@@ -27,7 +27,8 @@ use loci_page::{
 };
 use loci_peers::Peer;
 use loci_server::{
-    Authentication, CallLimit, Extensions, HeaderMap, base_url, client_address, client_url,
+    AppPages, Authentication, CallLimit, Extensions, HeaderMap, base_url, client_address,
+    client_url,
 };
 
 use crate::client_calls::{LastCall, last_calls};
@@ -45,6 +46,12 @@ use crate::wiring::{Parts, SystemClock};
 const CLIENT_DOCUMENT_BYTES_MAX: u64 = 16 << 10;
 /// The longest wait for it.
 const CLIENT_DOCUMENT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Returns the pages of views of the conversation, unless they are off.
+pub fn app_pages(settings: &Settings) -> Option<AppPages> {
+    let pages: AppPages = loci_page::conversation_page;
+    settings.conversation_views.then_some(pages)
+}
 
 /// Lets callers in by the tokens of the server.
 struct TokenAuthenticator {

@@ -107,6 +107,7 @@ impl TypedTool for StoreMemory {
     const SCOPE: Scope = Scope::Write;
     const HINTS: Hints = Hints::ADDS;
     const OPERATION: &'static str = "memory:write";
+    const COMPARES: bool = true;
     type Arguments = Arguments;
     type Output = Output;
 
@@ -150,12 +151,17 @@ impl TypedTool for StoreMemory {
             ..Remember::new(arguments.content, arguments.category.name())
         };
         let remembered = call.memories().remember(request)?;
+        let contradicted = remembered.contradicted.iter();
+        let contradicted = contradicted.map(|similar| similar.memory.id.to_string());
+        let contradicted = contradicted.collect();
+        let id = remembered.memory.id;
         let output = Output {
-            id: remembered.memory.id.to_string(),
+            id: id.to_string(),
             duplicate_of: remembered.duplicate_of.map(|id| id.to_string()),
         };
         Ok(Reply::json(&output, None)?
             .with_notice(pending("stored", remembered.embedding))
-            .with_notice(case_notice))
+            .with_notice(case_notice)
+            .with_stored(&id, contradicted))
     }
 }

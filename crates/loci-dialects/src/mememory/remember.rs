@@ -110,6 +110,7 @@ impl TypedTool for Remember {
     const SCOPE: loci_core::Scope = loci_core::Scope::Write;
     const HINTS: Hints = Hints::ADDS;
     const OPERATION: &'static str = "memory:write";
+    const COMPARES: bool = true;
     type Arguments = Arguments;
     type Output = Output;
 
@@ -158,6 +159,7 @@ impl TypedTool for Remember {
             warnings.extend(budget_warning(&bootstrap));
         }
         warnings.extend(remembered.start_overflow.map(session_start));
+        let contradicted = ids_of(&remembered.contradicted);
         warnings.extend(contradiction(call, remembered.contradicted));
         let pending = match remembered.embedding {
             Embedding::Done => None,
@@ -173,9 +175,12 @@ impl TypedTool for Remember {
                 "stored and found by its words, not yet by its meaning, and not compared with similar memories: {reason}"
             )
         });
+        let id = remembered.memory.id.clone();
         let memory = Record::of(call.caller(), remembered.memory);
-        reply(Output { memory, warnings })
-            .map(|reply| reply.with_notice(notice).with_notice(case_notice))
+        reply(Output { memory, warnings }).map(|reply| {
+            let noted = reply.with_notice(notice).with_notice(case_notice);
+            noted.with_stored(&id, contradicted)
+        })
     }
 }
 
@@ -273,6 +278,12 @@ fn session_start(overflow: StartOverflow) -> Warning {
         total,
         shows_this,
     }
+}
+
+/// Returns the ids of memories.
+fn ids_of(similar: &[SimilarMemory]) -> Vec<String> {
+    let ids = similar.iter().map(|similar| similar.memory.id.to_string());
+    ids.collect()
 }
 
 fn contradiction(call: &Call<'_>, contradicted: Vec<SimilarMemory>) -> Option<Warning> {

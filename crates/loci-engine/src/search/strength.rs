@@ -132,6 +132,21 @@ pub(crate) fn reply_tokens(strength: Option<f64>) -> Option<usize> {
         .map(|_| SHORT_REPLY_TOKENS)
 }
 
+/// The strength from which on a match is strong.
+const STRONG_FROM: f64 = 0.7;
+
+/// Returns the grade of a match for people: `weak`, `fair` or `strong`; by its relevance among the
+/// others if the strength is not known.
+pub fn match_grade(strength: Option<f64>, relevance: f64) -> &'static str {
+    if is_weak(strength) {
+        "weak"
+    } else if strength.unwrap_or(relevance) >= STRONG_FROM {
+        "strong"
+    } else {
+        "fair"
+    }
+}
+
 /// Reports whether a strength is too low for an answer; false if it is not known.
 pub fn is_weak(strength: Option<f64>) -> bool {
     strength.is_some_and(|strength| strength < STRENGTH_MIN)
@@ -140,6 +155,20 @@ pub fn is_weak(strength: Option<f64>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_match_has_one_of_three_grades() {
+        let rows = [
+            (Some(0.1), 1.0, "weak"),
+            (Some(0.3), 0.0, "fair"),
+            (Some(0.9), 0.1, "strong"),
+            (None, 0.9, "strong"),
+            (None, 0.1, "fair"),
+        ];
+        for (strength, relevance, expected) in rows {
+            assert_eq!(match_grade(strength, relevance), expected, "{strength:?}");
+        }
+    }
 
     proptest::proptest! {
         #[test]

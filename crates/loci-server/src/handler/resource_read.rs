@@ -1,7 +1,7 @@
 //! Reads of resources.
 
 use loci_core::Error;
-use loci_dialects::Context;
+use loci_dialects::{Context, apps};
 use rmcp::ErrorData;
 use rmcp::model::{
     CacheScope, ConstString, ReadResourceRequestMethod, ReadResourceRequestParams,
@@ -22,6 +22,10 @@ use crate::trace_context::record_outcome;
 const MISSING: &str =
     "there is no such resource; resources/list and resources/templates/list name them";
 
+fn missing(uri: &str) -> ErrorData {
+    ErrorData::resource_not_found(MISSING, Some(json!({"uri": uri})))
+}
+
 impl DialectHandler {
     /// Returns the text of the resource that the request names.
     pub(super) async fn read(
@@ -29,7 +33,14 @@ impl DialectHandler {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResult, ErrorData> {
-        let resources = self.resources::<ReadResourceRequestMethod>()?;
+        let pages = self.app_pages(&context);
+        if let Some((pages, view)) = pages.zip(apps::view_at(&request.uri)) {
+            return self.page_of(view, pages, &context);
+        }
+        let resources = match self.resources::<ReadResourceRequestMethod>() {
+            Err(_) if pages.is_some() => return Err(missing(&request.uri)),
+            resources => resources?,
+        };
         let caller = self.reader(&context.extensions)?;
         let uri = request.uri.clone();
         let share = found::<ReplyShare>(&context.extensions).unwrap_or_default();
@@ -61,9 +72,7 @@ impl DialectHandler {
         );
         let text = outcome
             .map_err(|error| protocol_error(&error))?
-            .ok_or_else(|| {
-                ErrorData::resource_not_found(MISSING, Some(json!({"uri": request.uri})))
-            })?;
+            .ok_or_else(|| missing(&request.uri))?;
         let mut contents = ResourceContents::text(text, &request.uri);
         if let Some(entry) = catalog::resource_at(resources, &request.uri) {
             contents = contents.with_mime_type(entry.mime_type);

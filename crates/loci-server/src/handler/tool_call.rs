@@ -1,7 +1,7 @@
 //! Calls a tool of the dialect and builds the result.
 
 use loci_core::{Caller, Error, ErrorCode};
-use loci_dialects::{Context, Hints, Reply};
+use loci_dialects::{Context, Hints, Reply, Tool, apps};
 use rmcp::ErrorData;
 use rmcp::model::{
     CallToolRequestMethod, CallToolRequestParams, CallToolResult, ConstString, ContentBlock,
@@ -25,10 +25,20 @@ const NOTICE_KEY: &str = "loci/notice";
 /// that have this key with the value true in their own metadata: some hosts pass all metadata to
 /// the model.
 const HITS_KEY: &str = "loci/hits";
+/// Key of what the view of a tool needs, for a client that shows views. The protocol keeps metadata
+/// from models; it has ids and numbers alone, because some hosts do not.
+const VIEW_KEY: &str = "loci/view";
 /// Key of the error code and of further details for programs. They are not in `structuredContent`,
 /// because clients validate that against the tool's `outputSchema` even for failures (the
 /// TypeScript SDK 1.x).
 const ERROR_KEY: &str = "loci/error";
+
+/// The tool that a request names.
+struct CalledTool {
+    tool: &'static Tool,
+    /// True if it is a tool of views.
+    is_of_views: bool,
+}
 
 impl DialectHandler {
     /// Calls the tool that the request names. A failure of the tool is a result, too.
@@ -39,17 +49,15 @@ impl DialectHandler {
     ) -> Result<CallToolResult, ErrorData> {
         let dialect = self.shared.dialect;
         let mut caller = self.caller(&context.extensions)?;
-        let Some(tool) = self.shared.served.tool(&request.name) else {
-            let message = format!(
-                "there is no tool `{}` here; tools/list names the tools",
-                request.name
-            );
-            return Err(ErrorData::invalid_params(message, None));
-        };
+        let has_views = self.app_pages(&context).is_some();
+        let CalledTool { tool, is_of_views } = self.called_tool(&request.name, has_views)?;
         self.note_client(&mut caller, &context);
-        let is_compact = self.is_compact(&context.extensions);
+        // A view reads the structured form, and no model reads the reply.
+        let is_compact = !is_of_views && self.is_compact(&context.extensions);
         let wants_hits = context.meta.0.get(HITS_KEY) == Some(&Value::Bool(true));
         let arguments = request.arguments.unwrap_or_default();
+        let view = has_views.then(|| apps::view_of(tool)).flatten();
+        let user = view.and_then(|_| dialect.user_in(&arguments).map(str::to_owned));
         let share = found::<ReplyShare>(&context.extensions).unwrap_or_default();
         let subject = self.subject(&context.extensions);
         let call = self.shared.host.call_for_reply(
@@ -84,6 +92,9 @@ impl DialectHandler {
                 if let Some(notice) = &reply.notice {
                     meta.insert(NOTICE_KEY.to_owned(), json!(notice));
                 }
+                if view.is_some() {
+                    meta.insert(VIEW_KEY.to_owned(), apps::beside(&reply, user.as_deref()));
+                }
                 let explanations = std::mem::take(&mut reply.explanations);
                 if wants_hits && !explanations.is_empty() {
                     meta.insert(HITS_KEY.to_owned(), Value::Array(explanations));
@@ -98,6 +109,21 @@ impl DialectHandler {
         };
         result.meta = (!meta.is_empty()).then_some(meta);
         Ok(result)
+    }
+
+    /// Returns the tool that a request names: one of the dialect, or of views.
+    fn called_tool(&self, name: &str, has_views: bool) -> Result<CalledTool, ErrorData> {
+        let served = &self.shared.served;
+        let called = |tool, is_of_views| CalledTool { tool, is_of_views };
+        let of_views = || served.tool_of_views(name).filter(|_| has_views);
+        served
+            .tool(name)
+            .map(|tool| called(tool, false))
+            .or_else(|| of_views().map(|tool| called(tool, true)))
+            .ok_or_else(|| {
+                let message = format!("there is no tool `{name}` here; tools/list names the tools");
+                ErrorData::invalid_params(message, None)
+            })
     }
 
     /// Gives the caller the name of its client, and records which client calls, if that is due.

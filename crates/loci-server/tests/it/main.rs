@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a failed test may panic")]
 
 mod access;
+mod app_views;
 mod bad_input;
 mod batches;
 mod cancelled;

@@ -40,7 +40,12 @@ pub fn run(settings: &Settings, arguments: &cli::Mcp) -> Result<(), Failure> {
     let calls = Arc::new(CallFiles::new(&settings.data));
     let set_parent: SetParent = loci_otlp::set_parent;
     let set_parent = settings.network.otlp_endpoint.as_ref().map(|_| set_parent);
-    let host = Host::recording(Arc::clone(&parts.engine), Some(calls), set_parent);
+    let host = Host::recording(
+        Arc::clone(&parts.engine),
+        Some(calls),
+        set_parent,
+        crate::page::app_pages(settings),
+    );
     // A process serves one session.
     let session = format!(
         "{}-{}",

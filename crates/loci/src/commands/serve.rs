@@ -473,7 +473,12 @@ fn host(settings: &Settings, parts: &Parts) -> Arc<Host> {
     let calls = Arc::new(CallFiles::new(&settings.data));
     let set_parent: SetParent = loci_otlp::set_parent;
     let set_parent = settings.network.otlp_endpoint.as_ref().map(|_| set_parent);
-    Host::recording(Arc::clone(&parts.engine), Some(calls), set_parent)
+    Host::recording(
+        Arc::clone(&parts.engine),
+        Some(calls),
+        set_parent,
+        crate::page::app_pages(settings),
+    )
 }
 
 async fn serve(

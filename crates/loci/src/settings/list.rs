@@ -174,6 +174,13 @@ settings! {
         form: ValueType::List,
         meaning: "Names under which the HTTP server is reached besides localhost, such as memory.example.org; with a port, if that is not the one of this server or of its scheme",
     };
+    /// Whether hosts get views of the conversation.
+    CONVERSATION_VIEWS: bool = {
+        key: "conversation_views", variable: "LOCI_CONVERSATION_VIEWS",
+        default: DefaultValue::Text("true"),
+        form: ValueType::Boolean,
+        meaning: "Whether a host that shows views beside the replies of tools (MCP Apps) gets them",
+    };
     /// The URL of this server for clients.
     PUBLIC_URL: String = {
         key: "public_url",

@@ -1,11 +1,9 @@
 //! The strength with which a memory matches a question.
 
-use loci_engine::{Hit, STRENGTH_MIN, is_weak};
+use loci_engine::{Hit, STRENGTH_MIN, match_grade};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// The strength from which on a match is strong.
-const STRONG_FROM: f64 = 0.7;
 /// The length of the bar, in units of the picture.
 const LENGTH: f64 = 100.0;
 
@@ -48,7 +46,7 @@ impl MatchStrength {
         let words = signals.words * signals.words_weight;
         let meaning = signals.meaning * (1.0 - signals.words_weight);
         MatchStrength {
-            grade: grade(signals.strength, signals.relevance),
+            grade: match_grade(signals.strength, signals.relevance),
             relevance: signals.relevance,
             words: hundredths(words),
             meaning: hundredths(meaning),
@@ -112,17 +110,6 @@ impl MatchStrength {
     }
 }
 
-/// Returns the grade of a match; by its relevance among the others if the strength is not known.
-fn grade(strength: Option<f64>, relevance: f64) -> &'static str {
-    if is_weak(strength) {
-        "weak"
-    } else if strength.unwrap_or(relevance) >= STRONG_FROM {
-        "strong"
-    } else {
-        "fair"
-    }
-}
-
 /// Returns a share, rounded to hundredths.
 pub(super) fn hundredths(share: f64) -> f64 {
     (share * 100.0).round() / 100.0
@@ -130,23 +117,4 @@ pub(super) fn hundredths(share: f64) -> f64 {
 
 fn percent(share: f64) -> String {
     format!("{:.0} %", share * 100.0)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_match_has_one_of_three_grades() {
-        let rows = [
-            (Some(0.1), 1.0, "weak"),
-            (Some(0.3), 0.0, "fair"),
-            (Some(0.9), 0.1, "strong"),
-            (None, 0.9, "strong"),
-            (None, 0.1, "fair"),
-        ];
-        for (strength, relevance, expected) in rows {
-            assert_eq!(grade(strength, relevance), expected, "{strength:?}");
-        }
-    }
 }

@@ -4,7 +4,7 @@ use std::sync::{Arc, LazyLock, Mutex};
 use loci_core::{Batch, Ownership, Result, Scope, Space, Store, Timestamp};
 use loci_dialects::{Dialect, Hints, Reply, Resource, Resources, Tool, TypedTool, UsualTools};
 use loci_engine::{Call, Engine, SearchMode};
-use loci_server::Host;
+use loci_server::{AppPages, Host};
 use loci_testkit::{FixedClock, HashingEmbedder, NaiveStore};
 use loci_vault::VaultFolder;
 use schemars::JsonSchema;
@@ -385,6 +385,14 @@ impl World {
             engine,
             store,
             _notes: Arc::new(notes),
+        }
+    }
+
+    /// Returns the same with pages of views of the conversation.
+    pub fn with_app_pages(&self, pages: AppPages) -> Self {
+        World {
+            host: Host::recording(self.engine.clone(), None, None, Some(pages)),
+            ..self.clone()
         }
     }
 }

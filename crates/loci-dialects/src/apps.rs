@@ -1,0 +1,131 @@
+//! The views of the conversation (MCP Apps): which tools have one, what goes beside their replies for
+//! it, and the tools by which a view reads and acts.
+//!
+//! A view is a page that a host shows beside the reply of a tool. It gets the ids of the memories that
+//! the reply is about, and reads the memories themselves by [`TOOLS`], which a host offers to views
+//! and not to its model. So the model pays for nothing, and a view that is opened again later shows
+//! what is stored then. Each change is one operation of the engine, by the caller of the view.
+
+mod argument;
+mod dismiss;
+mod edit;
+mod forget;
+mod pair_decision;
+mod pin;
+mod share;
+mod show;
+mod shown_memory;
+
+use loci_engine::match_grade;
+use serde_json::{Map, Value, json};
+
+use crate::tool::{Reply, Tool};
+use crate::wire::rounded;
+
+/// The operations of the tools that search or list memories.
+const FINDING: [&str; 2] = ["memory:read", "search"];
+
+/// A view of the conversation.
+#[derive(Debug)]
+pub struct AppView {
+    /// The name of its page.
+    pub name: &'static str,
+    /// The URI of the resource with its page.
+    pub uri: &'static str,
+    /// The display name.
+    pub title: &'static str,
+    /// The description of its content.
+    pub description: &'static str,
+    belongs_to: fn(&Tool) -> bool,
+}
+
+/// Every view, in the order of the documentation.
+pub static VIEWS: &[AppView] = &[
+    AppView {
+        name: "found",
+        uri: "ui://loci/found.html",
+        title: "What was found",
+        description: "The memories that a call found: text, place, strength, and what to do with them.",
+        belongs_to: |tool| {
+            let finds = tool.hints.read_only && FINDING.contains(&tool.operation);
+            finds && !tool.by_a_person
+        },
+    },
+    AppView {
+        name: "contradiction",
+        uri: "ui://loci/contradiction.html",
+        title: "A contradiction",
+        description: "The memory that was stored, beside those that it seems to contradict, and the ways to decide.",
+        belongs_to: |tool| tool.compares,
+    },
+];
+
+/// The tools by which views read and act. They are no part of a dialect: a host offers them to views
+/// alone.
+pub static TOOLS: [Tool; 7] = [
+    Tool::of::<show::ShowMemories>(),
+    Tool::of::<pin::PinMemory>(),
+    Tool::of::<edit::EditMemory>(),
+    Tool::of::<share::ShareMemory>(),
+    Tool::of::<forget::ForgetMemory>(),
+    Tool::of::<pair_decision::KeepMemory>(),
+    Tool::of::<dismiss::DismissPair>(),
+];
+
+/// Returns the view of a tool, if it has one.
+pub fn view_of(tool: &Tool) -> Option<&'static AppView> {
+    VIEWS.iter().find(|view| (view.belongs_to)(tool))
+}
+
+/// Returns the view with this URI.
+pub fn view_at(uri: &str) -> Option<&'static AppView> {
+    VIEWS.iter().find(|view| view.uri == uri)
+}
+
+/// Returns the tool of views with this name.
+pub fn tool(name: &str) -> Option<&'static Tool> {
+    TOOLS.iter().find(|tool| tool.name == name)
+}
+
+/// Returns what the view of a tool needs beside a reply: the ids of the memories, with the strength
+/// of each and its reasons where the call searched, those that they seem to contradict, and the user
+/// for whom the call acted, if it named one.
+pub fn beside(reply: &Reply, user: Option<&str>) -> Value {
+    let explained = |id: &String| {
+        let of = |one: &&Value| one["id"] == id.as_str();
+        reply.explanations.iter().find(of).map_or_else(
+            || json!({"id": id}),
+            |explanation| Value::Object(reasons(explanation)),
+        )
+    };
+    let ids = match reply.explanations.as_slice() {
+        [] => reply.memories.clone(),
+        found => found
+            .iter()
+            .filter_map(|explanation| explanation["id"].as_str().map(str::to_owned))
+            .collect(),
+    };
+    let mut beside = json!({
+        "memories": ids.iter().map(explained).collect::<Vec<_>>(),
+        "contradicted": reply.contradicted,
+    });
+    if let Some(user) = user {
+        beside["user_id"] = user.into();
+    }
+    beside
+}
+
+/// Returns the strength of a result and its reasons, as the page shows them.
+fn reasons(explanation: &Value) -> Map<String, Value> {
+    let number = |name: &str| explanation[name].as_f64().unwrap_or_default();
+    let share = number("words_weight");
+    let grade = match_grade(explanation["strength"].as_f64(), number("relevance"));
+    let reasons = json!({
+        "id": explanation["id"],
+        "grade": grade,
+        "words": rounded(number("words") * share, 2),
+        "meaning": rounded(number("meaning") * (1.0 - share), 2),
+        "coverage": rounded(number("coverage"), 2),
+    });
+    reasons.as_object().cloned().unwrap_or_default()
+}

@@ -1,0 +1,268 @@
+"""The views of the conversation in a host that the SDKs of MCP Apps make: what they show, do, and tell the model."""
+
+import contextlib
+import functools
+import http.server
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+
+from browser import AXE_FOLDER, Browser, Server, add, axe, call, programs, run
+
+sys.path.insert(0, "tests/e2e")
+from support import data_folder  # noqa: E402
+
+FOLDER = pathlib.Path(__file__).resolve().parent
+ESBUILD = FOLDER / "node_modules" / ".bin" / "esbuild"
+AXE = axe()
+WIDTHS = (320, 560, 900)
+# Texts that would do something if any view took them for more than texts.
+ATTACKS = [
+    "kiln <img src=x onerror=\"parent.postMessage({jsonrpc: '2.0', id: 1, method: 'evil'}, '*')\">",
+    "kiln <script>document.body.textContent = 'taken'</script>",
+    "kiln </script><script>document.title = 'taken'</script>",
+    "kiln </textarea></style><style>* { display: none }</style>",
+    "kiln <iframe srcdoc=\"<b>taken</b>\"></iframe> <a href='javascript:alert(1)'>press</a>",
+    "kiln ${document.title} {{constructor.constructor('alert(1)')()}} <%= 7 * 7 %>",
+    "kiln \u202eevil\u202c \u2028 &lt;b&gt; &#x3c;b&#x3e;",
+    "kiln <svg onload=alert(1)><math><mtext></mtext></math></svg>",
+]
+
+
+class Pages(http.server.BaseHTTPRequestHandler):
+    """The page of the host, whose policy its frames inherit, as the hosts have one for views."""
+
+    policy = "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'unsafe-inline'; connect-src http://127.0.0.1:*"
+
+    def __init__(self, script, *arguments):
+        self.script = script
+        super().__init__(*arguments)
+
+    def do_GET(self):
+        is_script = self.path == "/host.js"
+        page = b'<!doctype html><html lang="en"><title>Host</title><style>body { margin: 0 } iframe { border: 0; width: 100% }</style>'
+        body = self.script if is_script else page + b'<body><script type="module" src="/host.js"></script></body></html>'
+        self.send_response(200)
+        self.send_header("Content-Type", "text/javascript" if is_script else "text/html; charset=utf-8")
+        self.send_header("Content-Security-Policy", self.policy)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+@unittest.skipUnless(programs(), "page: SKIPPED: there is no Chromium here; run scripts/setup")
+class Conversation(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        stack = contextlib.ExitStack()
+        cls.addClassCleanup(stack.close)
+        AXE_FOLDER.mkdir(parents=True, exist_ok=True)
+        bundle = AXE_FOLDER / "conversation_host.js"
+        command = [ESBUILD, "conversation_host.js", "--bundle", "--format=esm", "--log-level=error", f"--outfile={bundle}"]
+        subprocess.run(command, cwd=FOLDER, check=True, capture_output=True, timeout=60)
+        pages = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Pages, bundle.read_bytes()))
+        stack.callback(pages.server_close)
+        threading.Thread(target=pages.serve_forever, daemon=True).start()
+        stack.callback(pages.shutdown)
+        origin = f"http://127.0.0.1:{pages.server_port}"
+        cls.data = stack.enter_context(data_folder())
+        home = stack.enter_context(tempfile.TemporaryDirectory(prefix="loci-page-home-"))
+        cls.server = Server(cls.data, variables={"HOME": home, "LOCI_ALLOWED_ORIGINS": origin})
+        stack.callback(cls.server.stop)
+        cls.browser = Browser(origin)
+        stack.callback(cls.browser.close)
+
+    def show(self, tool, given, dialect="mememory", width=560, mode="auto", **context):
+        """Shows the view of a call, and leads into its frame once it has something to say."""
+        browser = self.browser
+        metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+        browser.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+        browser.driver.switch_to.default_content()
+        browser.open("/")
+        browser.says("ready")
+        wanted = {"url": f"{self.server.url}/mcp/{dialect}", "token": self.server.token(), "mode": mode, "tool": tool}
+        wanted |= {"given": given, "context": {"theme": "light", "locale": "en-GB", **context}}
+        script = "const [wanted, done] = arguments; window.show(wanted).then(done, (error) => done({ error: String(error.stack) }));"
+        shown = browser.driver.execute_async_script(script, wanted)
+        self.assertNotIn("error", shown)
+        browser.driver.switch_to.frame(browser.find("iframe"))
+        browser.until(lambda: browser.find("#view").text.strip(), "a view")
+        return shown
+
+    def of_host(self, expression):
+        """A value of the page of the host."""
+        driver = self.browser.driver
+        frame = driver.execute_script("return true")
+        self.assertTrue(frame)
+        driver.switch_to.default_content()
+        value = driver.execute_script(f"return {expression}")
+        driver.switch_to.frame(self.browser.find("iframe"))
+        return value
+
+    def told(self, words):
+        """Waits until the model was told something."""
+        self.browser.until(lambda: any(words in told for told in self.of_host("window.told")), f"{words!r} told to the model")
+
+    def recalled(self, query):
+        """The texts that an agent gets in the attic."""
+        found = call(self.server, "mememory", "recall", {"query": query, "project": "attic"})
+        texts = [hit["memory"]["content"] for hit in found["structuredContent"]["result"]]
+        return [text for text in texts if query in text]
+
+    def test_what_was_found_is_shown_as_texts_at_every_width_in_both_themes(self):
+        for text in ATTACKS:
+            add(self.data, text, "--project", "shop")
+        for width in WIDTHS:
+            for theme in ("light", "dark"):
+                with self.subTest(width=width, theme=theme):
+                    mode = "auto" if theme == "light" else "legacy"
+                    shown = self.show("recall", {"query": "kiln", "project": "shop", "limit": 20}, width=width, theme=theme, mode=mode)
+                    self.assertLessEqual(shown["bytes"], 40_000)
+                    texts = [element.get_property("textContent") for element in self.browser.all(".memory .text")]
+                    self.assertEqual(sorted(text for text in texts if text.startswith("kiln")), sorted(ATTACKS))
+                    fits = "return [document.documentElement.scrollWidth <= innerWidth, document.title, document.documentElement.dataset.theme]"
+                    self.assertEqual(self.browser.driver.execute_script(fits), [True, "What was found", theme])
+                    inside = "return document.querySelectorAll('#view :is(img, script, iframe, svg, a, style)').length"
+                    self.assertEqual(self.browser.driver.execute_script(inside), 0)
+                    if AXE and width != 560:
+                        self.assertEqual(self.violations(), [])
+                    self.browser.until(lambda: self.of_host("window.height") > 100, "the size of the view")
+        self.assertEqual(self.faults(), [])
+
+    def faults(self):
+        """What the console says, but that the SDK asks whether the server has a stream to listen to, which it has not."""
+        return [fault for fault in self.browser.faults() if "status of 405" not in fault]
+
+    def violations(self):
+        self.browser.driver.execute_script(AXE)
+        script = "const done = arguments[0]; axe.run().then(({ violations }) => done(violations.map((rule) => [rule.id, rule.nodes.map((node) => node.html)])));"
+        return self.browser.driver.execute_async_script(script)
+
+    def test_a_memory_is_pinned_edited_forgotten_and_each_is_taken_back(self):
+        add(self.data, "The lathe is oiled on Fridays.", "--project", "attic")
+        self.show("recall", {"query": "lathe", "project": "attic"}, locale="de-AT")
+        browser = self.browser
+        self.assertIn("Was gefunden wurde", browser.text())
+        self.assertEqual(browser.driver.execute_script("return document.documentElement.lang"), "de")
+        self.show("recall", {"query": "lathe", "project": "attic"})
+        browser.press("Pin to every session")
+        browser.until(lambda: browser.all(".pinned"), "the pin")
+        self.told("pinned")
+        browser.press("Undo")
+        browser.until(lambda: not browser.all(".pinned"), "no pin")
+        browser.press("Edit the text")
+        field = browser.find("textarea")
+        field.clear()
+        field.send_keys("The lathe is oiled on Mondays.")
+        browser.press("Save")
+        browser.says("Done.")
+        self.assertEqual(self.recalled("lathe"), ["The lathe is oiled on Mondays."])
+        browser.press("Undo")
+        browser.says("Undone")
+        self.assertEqual(self.recalled("lathe"), ["The lathe is oiled on Fridays."])
+        browser.press("Forget")
+        browser.until(lambda: browser.all("[data-forgotten]"), "what is forgotten")
+        self.assertEqual(self.recalled("lathe"), [])
+        browser.press("Undo")
+        browser.until(lambda: not browser.all("[data-forgotten]"), "what is restored")
+        self.assertEqual(self.recalled("lathe"), ["The lathe is oiled on Fridays."])
+        browser.press("Show me more of this")
+        browser.until(lambda: "oiled on Fridays" in "".join(self.of_host("window.said")), "the message")
+        self.assertEqual(self.faults(), [])
+
+    def test_a_private_memory_is_shared_by_keys(self):
+        stored = {"content": "The safe is behind the shelf.", "scope": "global", "category": "convention", "source": "user-said"}
+        call(self.server, "engram", "store_memory", stored)
+        self.show("search_memory", {"query": "safe", "scope": "global"}, dialect="engram")
+        browser = self.browser
+        browser.click(browser.find("h1"))
+        browser.driver.switch_to.active_element.send_keys("j")
+        browser.until(lambda: browser.driver.switch_to.active_element.get_attribute("class") == "memory", "the first memory")
+        share = "return [...document.querySelectorAll('button')].find((button) => button.textContent === 'Share')"
+        for _ in range(9):
+            browser.driver.switch_to.active_element.send_keys(Keys.TAB)
+            if browser.driver.switch_to.active_element == browser.driver.execute_script(share):
+                break
+        browser.driver.switch_to.active_element.send_keys(Keys.ENTER)
+        browser.until(lambda: browser.all(".shared"), "that it is shared")
+        self.assertEqual(browser.driver.switch_to.active_element.text, "Undo")
+        browser.driver.switch_to.active_element.send_keys(Keys.ENTER)
+        browser.until(lambda: not browser.all(".shared"), "that it is not shared")
+
+    def test_a_contradiction_is_decided_in_four_ways_and_each_is_taken_back(self):
+        ways = {
+            "Keep both": ("are both right", 2),
+            "Update the old one": ("has the new text now", 1),
+            "Replace the old one": ("replaces memory", 1),
+            "Forget the old one": ("is forgotten", 1),
+        }
+        browser = self.browser
+        for number, (way, (words, left)) in enumerate(ways.items()):
+            with self.subTest(way=way):
+                project = f"dock{number}"
+                add(self.data, "The crane lifts 40 tons at the north pier.", "--project", project)
+                given = {"content": "The crane lifts 55 tons at the north pier.", "project": project, "scope": "project"}
+                shown = self.show("remember", given, width=320 if number else 900, theme="dark" if number else "light")
+                self.assertIn("CONTRADICTION DETECTED", shown["texts"][0])
+                self.assertEqual([mark.text for mark in browser.all("mark")], ["55", "40"])
+                if AXE:
+                    self.assertEqual(self.violations(), [])
+                query = {"query": "crane", "project": project}
+                texts = lambda query=query: sorted(  # noqa: E731
+                    hit["memory"]["content"]
+                    for hit in call(self.server, "mememory", "recall", query)["structuredContent"]["result"]
+                    if "crane" in hit["memory"]["content"]
+                )
+                before = texts()
+                browser.press(way)
+                self.told(words)
+                after = texts()
+                self.assertEqual(len(after), left, after)
+                self.assertIn("The crane lifts 55 tons at the north pier.", after)
+                browser.press("Undo")
+                browser.says("Undone")
+                self.told("open again")
+                self.assertEqual(texts(), before)
+        self.assertEqual(self.faults(), [])
+
+    def test_a_view_hears_its_host_alone_and_takes_no_harm_from_what_that_says(self):
+        add(self.data, "The anvil is in the yard.", "--project", "forge")
+        self.show("recall", {"query": "anvil", "project": "forge"})
+        browser = self.browser
+        evil = {"content": [{"type": "text", "text": "taken"}]}
+        message = json.dumps({"jsonrpc": "2.0", "method": "ui/notifications/tool-result", "params": evil})
+        # A frame beside the view, and one within it, speak as the host would.
+        beside = f"<script>parent.frames[0].postMessage({message}, '*')</script>".replace("</", "<\\/")
+        self.of_host(f"(() => {{ const f = document.createElement('iframe'); f.sandbox = 'allow-scripts'; f.srcdoc = {json.dumps(beside)}; document.body.append(f); return 1; }})()")
+        odd = [None, 5, "x", {"memories": "all"}, {"memories": [None, 5, {"id": {}}, {"id": "no-such"}], "user_id": {}}]
+        for beside in odd:
+            self.of_host(f"(window.bridge.sendToolResult({{content: [], _meta: {{'loci/view': {json.dumps(beside)}}}}}), 1)")
+        browser.until(lambda: browser.find("#view").text.strip(), "some words")
+        self.assertNotIn("taken", browser.text())
+        self.of_host("(window.bridge.sendToolResult(window.result), 1)")
+        browser.says("The anvil is in the yard.")
+
+    def test_the_setting_turns_views_off(self):
+        for value, has in (("true", True), ("false", False)):
+            shown = run(self.data, "config", variables={"LOCI_CONVERSATION_VIEWS": value})
+            self.assertEqual(shown.returncode, 0, shown.stderr)
+            request = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": {
+                "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+                "io.modelcontextprotocol/clientCapabilities": {"extensions": {"io.modelcontextprotocol/ui": {"mimeTypes": ["text/html;profile=mcp-app"]}}},
+            }}}
+            answer = run(self.data, "mcp", "mememory", stdin=json.dumps(request).encode() + b"\n", variables={"LOCI_CONVERSATION_VIEWS": value})
+            self.assertEqual("resourceUri" in answer.stdout.decode(), has, answer.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
