@@ -1,6 +1,6 @@
 //! Figures of the server of a store, as one process knows it.
 
-/// What one process knows of the server of its store, for monitoring. Counts are since the store was
+/// The server of a store as one process knows it, for monitoring. Counts are since the store was
 /// opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ServerFigures {
@@ -17,7 +17,7 @@ pub struct ServerFigures {
     pub unconfirmed_commits: u64,
     /// The indexes in the memory of this process, by the size of their spaces.
     pub space_indexes: [SpaceIndexFigures; SpaceClass::COUNT],
-    /// What the server says of itself; `None` if it did not answer within a moment.
+    /// The server's own account; `None` if it did not answer within a moment.
     pub server: Option<ReplicationFigures>,
 }
 
@@ -34,7 +34,7 @@ pub struct ConnectionFigures {
     pub waiting: u64,
 }
 
-/// What a server says of its standbys.
+/// The standbys of a server, by its own account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ReplicationFigures {
     /// The number of its history, which grows by one with each promotion; 0 on a server that only reads.

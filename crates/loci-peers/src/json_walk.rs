@@ -96,7 +96,7 @@ fn walk_within(
         input.consume(count);
     }
     walker.end(path, &mut visit)?;
-    Ok(walker.is_list_there)
+    Ok(walker.list_count > 0)
 }
 
 /// Returns the error for a file that cannot be read.
@@ -132,7 +132,8 @@ struct Walker<'a> {
     is_escaped: bool,
     /// The number of values that were passed on.
     count: u64,
-    is_list_there: bool,
+    /// The number of lists that were opened, whose values are passed on.
+    list_count: u64,
 }
 
 impl<'a> Walker<'a> {
@@ -148,7 +149,7 @@ impl<'a> Walker<'a> {
             is_text: false,
             is_escaped: false,
             count: 0,
-            is_list_there: false,
+            list_count: 0,
         }
     }
 
@@ -171,7 +172,7 @@ impl<'a> Walker<'a> {
             return Ok(true);
         }
         Ok(match (self.next, byte) {
-            (Next::Nothing, _) => true,
+            (Next::Nothing, _) | (Next::Key, b',') => true,
             (Next::Value, b']') if matches!(self.open.last(), Some(Some(_))) => self.close(),
             (Next::Value, b',') => matches!(self.open.last(), Some(Some(_))),
             (Next::Value, _) => self.begin(byte),
@@ -179,7 +180,6 @@ impl<'a> Walker<'a> {
                 self.is_within = true;
                 true
             }
-            (Next::Key, b',') => true,
             (Next::Colon, b':') => {
                 self.next = Next::Value;
                 true
@@ -220,7 +220,7 @@ impl<'a> Walker<'a> {
             let is_list = byte == b'[';
             self.open.push(is_list.then_some(0));
             self.next = if is_list { Next::Value } else { Next::Key };
-            self.is_list_there |= is_list && self.is_last_step();
+            self.list_count += u64::from(is_list && self.is_last_step());
             return true;
         }
         if self.ends_before(byte) {

@@ -89,13 +89,11 @@ pub fn read(path: &Path, outlet: &mut Outlet<'_>) -> Result<()> {
             return Ok(());
         };
         count += 1;
-        match value {
-            Some(Value::Object(memory)) => put_exported(&memory, outlet),
-            _ => {
-                outlet.report.leave_out(NO_MEMORY);
-                Ok(())
-            }
+        if let Some(Value::Object(memory)) = value {
+            return put_exported(&memory, outlet);
         }
+        outlet.report.leave_out(NO_MEMORY);
+        Ok(())
     })?;
     if !is_list {
         return Err(PeerError::Form(format!(

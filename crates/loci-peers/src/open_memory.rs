@@ -116,15 +116,15 @@ impl Names {
 pub fn read(path: &Path, outlet: &mut Outlet<'_>) -> Result<()> {
     let file = file(path);
     let names = Names::of(&file)?;
-    walk(&file, LISTS, |steps, value| match (steps, value) {
-        ([Step::Key(list), Step::Place(_)], value) if list == "memories" => match value {
-            Some(Value::Object(memory)) => put(&memory, &names, outlet),
-            _ => {
-                outlet.report.leave_out("entries that are no memory");
-                Ok(())
-            }
-        },
-        _ => Ok(()),
+    walk(&file, LISTS, |steps, value| {
+        if !matches!(steps, [Step::Key(list), Step::Place(_)] if list == "memories") {
+            return Ok(());
+        }
+        if let Some(Value::Object(memory)) = value {
+            return put(&memory, &names, outlet);
+        }
+        outlet.report.leave_out("entries that are no memory");
+        Ok(())
     })?;
     Ok(())
 }

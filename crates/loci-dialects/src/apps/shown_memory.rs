@@ -14,6 +14,10 @@ const CHARACTERS_SHOWN: usize = 1_200;
 
 /// A memory as views show it.
 #[derive(Debug, Serialize, JsonSchema)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a field of the JSON that views read"
+)]
 pub struct ShownMemory {
     /// Its id.
     id: String,

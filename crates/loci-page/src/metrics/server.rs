@@ -8,6 +8,8 @@ use prometheus::{IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Registry};
 
 use super::{MetricBuilder, set};
 
+const WAITING_CALLERS: &str = "loci_server_waiting_callers";
+
 /// The figures, once the store is known to have a server.
 #[derive(Default)]
 pub(super) struct ServerGauges(Mutex<Option<Registered>>);
@@ -54,10 +56,7 @@ impl Registered {
                  most that it makes).",
                 &["state"],
             )?,
-            waiting_callers: metrics.gauge(
-                "loci_server_waiting_callers",
-                "Callers that wait for a connection.",
-            )?,
+            waiting_callers: metrics.gauge(WAITING_CALLERS, "Callers that wait for a connection.")?,
             round_trips: metrics.counter(
                 "loci_server_round_trips_total",
                 "Round trips of this process to the server.",

@@ -62,7 +62,7 @@ pub(super) static PATTERNS: LazyLock<Patterns> = LazyLock::new(|| Patterns::of(&
 /// The patterns of all languages.
 #[derive(Default)]
 pub(super) struct Patterns {
-    patterns: Vec<Pattern>,
+    all: Vec<Pattern>,
     words: HashMap<String, Vec<SlotPlace>>,
     beginnings: HashMap<String, Vec<SlotPlace>>,
     /// The first letters of these.
@@ -163,7 +163,7 @@ impl Patterns {
     /// Adds a pattern; `None` if it cannot be read.
     fn add(&mut self, line: &str, named: &HashMap<&str, Vec<&str>>) -> Option<()> {
         let offset = self
-            .patterns
+            .all
             .last()
             .map_or(0, |last| last.offset + last.slots.len());
         let mut pattern = Pattern {
@@ -185,7 +185,7 @@ impl Patterns {
             }
             let bare = part.strip_prefix('^').unwrap_or(part);
             let place = SlotPlace {
-                pattern: self.patterns.len(),
+                pattern: self.all.len(),
                 slot: pattern.slots.len(),
             };
             for words in bare.split('|') {
@@ -203,7 +203,7 @@ impl Patterns {
             });
             gap = 0;
         }
-        (pattern.slots.len() > 1).then(|| self.patterns.push(pattern))
+        (pattern.slots.len() > 1).then(|| self.all.push(pattern))
     }
 
     fn add_word(&mut self, word: &str, place: SlotPlace) {
@@ -296,7 +296,7 @@ impl Patterns {
     /// Returns the places of orders, at most one in each sentence.
     pub(super) fn find(&self, tokens: &[Token]) -> Vec<Place> {
         let slots = self
-            .patterns
+            .all
             .last()
             .map_or(0, |last| last.offset + last.slots.len());
         let mut reached: Vec<Option<Reached>> = vec![None; slots];
@@ -334,7 +334,7 @@ impl Patterns {
         (sentence, is_first): (usize, bool),
         reached: &mut [Option<Reached>],
     ) -> Option<usize> {
-        let pattern = &self.patterns[place.pattern];
+        let pattern = &self.all[place.pattern];
         let slot = &pattern.slots[place.slot];
         if slot.is_first && !is_first {
             return None;

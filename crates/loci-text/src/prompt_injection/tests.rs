@@ -44,6 +44,7 @@ fn every_pattern_finds_its_examples_alone() {
 
 #[test]
 fn orders_in_disguise_are_found_and_read() {
+    use Disguise::{Encoding, Hidden, LookAlikes, Spacing};
     let tags = |text: &str| -> String {
         let tag = |one: char| char::from_u32(0xe0000 + u32::from(one)).unwrap();
         text.chars().map(tag).collect()
@@ -62,7 +63,6 @@ fn orders_in_disguise_are_found_and_read() {
     let twice = data_encoding::BASE64URL.encode(base64.as_bytes());
     let hex = data_encoding::HEXLOWER.encode(order.as_bytes());
     let each = |form: &dyn Fn(u8) -> String| -> String { order.bytes().map(form).collect() };
-    use Disguise::{Encoding, Hidden, LookAlikes, Spacing};
     let rows: Vec<(Disguise, String)> = vec![
         (Hidden, format!("Bake it.{}", tags(order))),
         (Hidden, format!("Bake it.{}", selectors(order))),

@@ -177,8 +177,8 @@ impl RowFormat {
         if number.is_some() != self.has_row_numbers {
             return None;
         }
-        let lacking = self.added.iter().map(|(schema, ..)| *schema);
-        for schema in BTreeSet::from_iter(lacking) {
+        let lacking: BTreeSet<_> = self.added.iter().map(|(schema, ..)| *schema).collect();
+        for schema in lacking {
             // A row from before that schema has none of what came later either.
             let added = self.added.iter().filter(|added| added.0 >= schema);
             let added: Vec<_> = added.map(|(_, place, value)| (*place, *value)).collect();
