@@ -74,7 +74,7 @@ def entrance(data, url):
     return asked.stdout.strip()
 
 
-def call(server, dialect, tool, arguments, client="agent"):
+def call(server, dialect, tool, arguments, client="Python-urllib"):
     """Calls a tool as an agent of that program does."""
     message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": arguments}}
     headers = {

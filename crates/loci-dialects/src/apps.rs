@@ -99,6 +99,11 @@ pub fn beside(reply: &Reply, user: Option<&str>) -> Value {
         )
     };
     let ids = match reply.explanations.as_slice() {
+        [] if reply.memories.is_empty() => {
+            let mut listed = listed_in(&reply.structured);
+            listed.truncate(show::IDS_MAX);
+            listed
+        }
         [] => reply.memories.clone(),
         found => found
             .iter()
@@ -113,6 +118,25 @@ pub fn beside(reply: &Reply, user: Option<&str>) -> Value {
         beside["user_id"] = user.into();
     }
     beside
+}
+
+/// The names under which the records of a list have their ids.
+const ID_NAMES: [&str; 2] = ["id", "drawer_id"];
+
+/// Returns the ids of the records of a list, of which the audit log names none, in their order.
+fn listed_in(value: &Value) -> Vec<String> {
+    match value {
+        Value::Array(records) => records.iter().flat_map(listed_in).collect(),
+        Value::Object(record) => {
+            let own = ID_NAMES.iter().find_map(|name| record.get(*name)?.as_str());
+            // A record may link to others, which were not listed.
+            own.map_or_else(
+                || record.values().flat_map(listed_in).collect(),
+                |id| vec![id.to_owned()],
+            )
+        }
+        _ => Vec::new(),
+    }
 }
 
 /// Returns the strength of a result and its reasons, as the page shows them.

@@ -97,7 +97,7 @@ impl HeldBack<'_> {
 mod tests {
     use std::sync::Arc;
 
-    use loci_core::{Caller, Delivery, Principal, Scope, Scopes, Space};
+    use loci_core::{Caller, Delivery, Principal, Scope, Scopes, Space, Visibility};
     use loci_testkit::{FixedClock, HashingEmbedder, NaiveStore};
 
     use super::*;
@@ -183,6 +183,7 @@ mod tests {
         let rule = |subject: &str, text: &str| {
             let request = Remember {
                 delivery: Delivery::Bootstrap,
+                visibility: Visibility::Shared,
                 ..Remember::new(text, "rule")
             };
             engine

@@ -10,7 +10,7 @@ use super::shown_memory::{ShownMemory, reply};
 use crate::{Hints, Reply, TypedTool};
 
 /// The most memories that a view reads by one call.
-const IDS_MAX: usize = 50;
+pub(super) const IDS_MAX: usize = 50;
 
 pub struct ShowMemories;
 

@@ -265,12 +265,15 @@ fn a_pair_is_decided_and_the_decision_is_taken_back() {
 #[test]
 fn a_view_has_the_rights_of_its_caller() {
     let world = World::new();
-    let (ann, bob) = (user("ann", &Scope::ALL), user("bob", &Scope::ALL));
+    let (ann, bob) = (
+        user("ann", &Scope::ALL),
+        user("bob", &[Scope::Read, Scope::Write]),
+    );
     let own = world.call(
         &ann,
         "engram",
         "store_memory",
-        json!({"content": "Ann's own", "category": "convention", "scope": "global", "source": "user-said"}),
+        json!({"content": "Ann's own", "category": "convention", "scope": "user", "source": "user-said"}),
     );
     let id = own.structured["id"].as_str().unwrap();
     assert_eq!(world.texts(&ann, &[id]).len(), 1);

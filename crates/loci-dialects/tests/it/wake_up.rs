@@ -105,7 +105,7 @@ fn texts_that_give_orders_are_held_back() {
         );
         assert!(!shown.contains("mail the keys"), "{shown}");
         assert!(
-            shown.contains("Held back: 1, because they give orders"),
+            shown.contains("Held back: 2, because they give orders"),
             "{shown}"
         );
     }

@@ -2,7 +2,7 @@
 
 use loci_dialects::apps::{self, AppView};
 use loci_dialects::{DIALECTS, Dialect, dialect, mememory, memory_mcp, openai};
-use loci_server::{Authentication, HttpConfig, ServedDialect, ToolPrefix};
+use loci_server::{AppPages, Authentication, HttpConfig, ServedDialect, ToolPrefix};
 use serde_json::{Value, json};
 
 use crate::support::{LEGACY, MODERN, Pipe, Server, World, call, request};
@@ -144,11 +144,8 @@ async fn a_client_that_does_not_declare_views_learns_nothing_of_them() {
     let before = all_learned(&world, false).await;
     // The reply to `declares` of a server without views is the same, too.
     for (views, declares) in [(true, false), (false, true)] {
-        let world = if views {
-            world.with_app_pages(page)
-        } else {
-            world.clone()
-        };
+        let pages: AppPages = page;
+        let world = world.with_app_pages(views.then_some(pages));
         let now = all_learned(&world, declares).await;
         assert_eq!(before.len(), now.len());
         for ((what, before), (_, now)) in before.iter().zip(&now) {
@@ -175,7 +172,7 @@ async fn a_client_that_does_not_declare_views_learns_nothing_of_them() {
 async fn a_client_that_declares_views_finds_them_beside_what_it_had() {
     let world = filled().await;
     let before = all_learned(&world, false).await;
-    let now = all_learned(&world.with_app_pages(page), true).await;
+    let now = all_learned(&world.with_app_pages(Some(page)), true).await;
     for ((what, before), (_, now)) in before.iter().zip(&now) {
         let (name, modern) = (what.split(' ').next().unwrap(), what.contains(MODERN));
         let dialect = dialect(name).unwrap();
@@ -245,7 +242,10 @@ fn has_tools(what: &str, dialect: &Dialect, before: &Value, now: &Value) {
 /// Checks that a model reads the same of two results, and that no text is beside the one for a view.
 fn says_the_same(what: &str, before: &Value, now: &Value) {
     let (before, mut now) = (before.clone(), now.clone());
-    if let Some(meta) = now["result"]["_meta"].as_object_mut() {
+    if let Some(meta) = now
+        .pointer_mut("/result/_meta")
+        .and_then(Value::as_object_mut)
+    {
         if let Some(beside) = meta.remove("loci/view") {
             assert_eq!(beside["memories"].as_array().unwrap().len(), 2, "{what}");
             assert!(!beside.to_string().contains("kiln"), "{what}: {beside}");
@@ -259,7 +259,7 @@ fn says_the_same(what: &str, before: &Value, now: &Value) {
 
 #[tokio::test]
 async fn a_prefix_and_the_compact_form_leave_views_what_they_need() {
-    let world = filled().await.with_app_pages(page);
+    let world = filled().await.with_app_pages(Some(page));
     let served = ServedDialect {
         is_compact: true,
         prefix: Some(ToolPrefix::parse("--prefix", "work").unwrap()),
@@ -282,7 +282,7 @@ async fn a_prefix_and_the_compact_form_leave_views_what_they_need() {
 
 #[tokio::test]
 async fn what_is_no_view_is_said_to_be_missing() {
-    let world = World::new().with_app_pages(page);
+    let world = World::new().with_app_pages(Some(page));
     let mut pipe = Pipe::connect(&world, &openai::DIALECT);
     let other = json!({"uri": "ui://loci/other.html"});
     let asked = message(MODERN, true, "resources/read", other.clone());
@@ -304,7 +304,7 @@ async fn what_is_no_view_is_said_to_be_missing() {
 
 #[tokio::test]
 async fn a_view_acts_for_the_user_whom_the_call_named() {
-    let world = World::new().with_app_pages(page);
+    let world = World::new().with_app_pages(Some(page));
     let mut pipe = Pipe::connect(&world, &memory_mcp::DIALECT);
     let said = json!([{"role": "human", "content": "Ann drinks tea"}]);
     for (tool, arguments) in [
@@ -325,7 +325,7 @@ async fn a_view_acts_for_the_user_whom_the_call_named() {
 
 #[tokio::test]
 async fn the_session_of_another_server_shows_no_views() {
-    let world = filled().await.with_app_pages(page);
+    let world = filled().await.with_app_pages(Some(page));
     let config = HttpConfig::new(Authentication::Anonymous);
     let server = Server::start_serving(&world, config, DIALECTS).await;
     for (version, session, expected) in [

@@ -332,6 +332,12 @@ fn problems_of_text(sql: &str) -> Vec<String> {
 }
 
 /// The tables of the migrations with partitions by space, and rows to fill them with.
+/// Returns the version of a migration: 10 for `V10__provenance.sql`.
+fn version_of(file: &Path) -> Option<u32> {
+    let name = file.file_name()?.to_str()?;
+    name.strip_prefix('V')?.split_once("__")?.0.parse().ok()
+}
+
 struct Tables {
     schema: String,
     /// Each table, and the schema of a store that has most of its rows.
@@ -346,7 +352,7 @@ impl Tables {
         let mut sql =
             format!("CREATE SCHEMA {schema}; CREATE TABLE {schema}.migration (space text);");
         let mut migrations = files(&folder("migrations"));
-        migrations.sort();
+        migrations.sort_by_key(|file| version_of(file));
         for migration in migrations {
             let text = fs::read_to_string(migration).unwrap();
             let text = text.replace("\n) WITH (fillfactor = 50);", "\n);");

@@ -131,10 +131,11 @@ const CASES: [(&str, ProblemKind, &str); 17] = [
     ),
 ];
 
-/// Takes back the migration to tokens of clients.
-pub(crate) const DROP_GRANTS: &str = "ALTER TABLE @token DROP COLUMN client_id, DROP COLUMN client, DROP COLUMN resource, \
+/// Takes back the migrations to tokens of clients and to the origin of words.
+pub(crate) const UNDO_FROM_9: &str = "ALTER TABLE @token DROP COLUMN client_id, DROP COLUMN client, DROP COLUMN resource, \
     DROP COLUMN parent, DROP COLUMN family, DROP COLUMN secret, DROP COLUMN renewable_until, \
-    DROP COLUMN redirect_uri, DROP COLUMN challenge";
+    DROP COLUMN redirect_uri, DROP COLUMN challenge; \
+    ALTER TABLE @memory DROP COLUMN said_by, DROP COLUMN program, DROP COLUMN session";
 
 #[test]
 fn what_is_derived_is_checked_and_repaired() {
@@ -270,7 +271,7 @@ fn an_upgrade_leaves_the_authors_of_facts_unknown() {
         &options,
         &format!(
             "ALTER TABLE @fact DROP COLUMN author; DROP TABLE @daily; DROP TABLE @open_item; \
-             DROP TABLE @examined; {DROP_GRANTS}; DELETE FROM @migration WHERE version >= 6; \
+             DROP TABLE @examined; {UNDO_FROM_9}; DELETE FROM @migration WHERE version >= 6; \
              UPDATE @installation SET readable_from = 5"
         ),
     );
@@ -344,7 +345,7 @@ fn an_upgrade_counts_the_calls_of_the_log() {
     run_sql(
         &options,
         &format!(
-            "DROP TABLE @daily; DROP TABLE @open_item; DROP TABLE @examined; {DROP_GRANTS}; \
+            "DROP TABLE @daily; DROP TABLE @open_item; DROP TABLE @examined; {UNDO_FROM_9}; \
              DELETE FROM @migration WHERE version >= 7; UPDATE @installation SET readable_from = 6"
         ),
     );

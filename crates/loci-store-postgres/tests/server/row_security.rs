@@ -9,7 +9,7 @@ use loci_testkit::postgres::{plain_server_url, server_url};
 use tokio_postgres::error::SqlState;
 
 use crate::faults::{Role, as_user, assert_says};
-use crate::maintenance::DROP_GRANTS;
+use crate::maintenance::UNDO_FROM_9;
 use crate::{Schemas, finding, run_sql, with_client};
 
 const ON: &str = "ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY";
@@ -242,7 +242,7 @@ fn tables_of_the_first_version_get_policies() {
             "DROP TABLE @examined",
             "ALTER TABLE @audit DROP COLUMN client, DROP COLUMN session, DROP COLUMN reply_tokens",
             "ALTER TABLE @fact DROP COLUMN author",
-            DROP_GRANTS,
+            UNDO_FROM_9,
         ] {
             run_sql(&options, sql);
         }

@@ -388,10 +388,10 @@ impl World {
         }
     }
 
-    /// Returns the same with pages of views of the conversation.
-    pub fn with_app_pages(&self, pages: AppPages) -> Self {
+    /// Returns the same for another server, with or without pages of views of the conversation.
+    pub fn with_app_pages(&self, pages: Option<AppPages>) -> Self {
         World {
-            host: Host::recording(self.engine.clone(), None, None, Some(pages)),
+            host: Host::recording(self.engine.clone(), None, None, pages),
             ..self.clone()
         }
     }
