@@ -31,7 +31,7 @@ pub struct SourcePart {
     pub kind: String,
     /// The title, if it has one.
     pub title: Option<String>,
-    /// Its other attributes; [`SOURCE_FILE`] and [`SOURCE_MACHINE`](loci_core::SOURCE_MACHINE) are
+    /// Its other attributes; [`SOURCE_FILE`] and [`SOURCE_MACHINE`] are
     /// added.
     pub attributes: BTreeMap<String, String>,
     /// The time at which it was said or written; the time of filing if `None`.

@@ -156,7 +156,7 @@ fn try_damages(copied: Copied, has_index: bool) {
         let is_cut_tried = copied == HEADER;
         let is_last = frame + 1 == frames;
         let is_chosen =
-            is_complete() || frame.is_multiple_of(6) || is_cut_tried && is_end || is_last;
+            is_complete() || frame.is_multiple_of(12) || is_cut_tried && is_end || is_last;
         if !is_chosen {
             continue;
         }
@@ -194,7 +194,7 @@ fn try_damages(copied: Copied, has_index: bool) {
         }
     }
     damages.extend(others);
-    for start in (0..log.len()).step_by(if is_complete() { 4_096 } else { 22 * 4_096 }) {
+    for start in (0..log.len()).step_by(if is_complete() { 4_096 } else { 44 * 4_096 }) {
         let mut damaged = log.clone();
         let end = log.len().min(start + 4_096);
         damaged[start..end].fill(0);
