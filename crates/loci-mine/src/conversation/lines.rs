@@ -213,13 +213,14 @@ fn head(source: &mut Source<'_>) -> io::Result<Option<Head>> {
         input: BufReader::new(source.from(0)?.take(VALUE_BYTES_MAX)),
         line: Vec::new(),
     };
+    // A list that goes on beyond what is read at once is a document, which may have gigabytes in one line.
+    let beginning = lines.input.fill_buf()?;
+    if beginning.first() == Some(&b'[') && !beginning.contains(&b'\n') {
+        return Ok(None);
+    }
     let (mut broken, mut cut) = (0, None);
     for number in 0..HEAD_LINES_MAX {
         let Some(line) = lines.next()? else { break };
-        // A list in one line is a document, which may have gigabytes.
-        if number == 0 && !line.is_ended && line.text.first() == Some(&b'[') {
-            return Ok(None);
-        }
         let found = line.records();
         for value in found.values {
             if let Some((format, gather)) = form_of(&value, path) {
