@@ -3,7 +3,7 @@
 //! while the model worked. Some words of a person stand elsewhere: behind a slash command, in the
 //! result of a tool that was refused, and in answers to questions of the model.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
@@ -107,6 +107,8 @@ pub(super) struct ClaudeCode {
     answers: HashMap<String, Vec<usize>>,
     /// The last plan that the model showed.
     plan: Option<String>,
+    /// The ids of the calls that ask a person nothing.
+    unasked: HashSet<String>,
 }
 
 impl ClaudeCode {
@@ -192,7 +194,10 @@ impl ClaudeCode {
                 }
                 return;
             }
-            _ => {}
+            _ => {
+                let id = call["id"].as_str();
+                self.unasked.extend(id.map(str::to_owned));
+            }
         }
         self.tally.leave(kinds::TOOL_CALL);
     }
@@ -202,15 +207,20 @@ impl ClaudeCode {
         let mut ignored = Tally::default();
         let texts = texts(&result["content"], &["text"], &mut ignored).unwrap_or_default();
         let text = texts.join("\n");
+        // A page that a tool fetched may begin as the answers of a person do.
+        let is_asked = result["tool_use_id"]
+            .as_str()
+            .is_none_or(|id| !self.unasked.contains(id));
         let told = &event["toolUseResult"];
-        let given = if told["questions"].is_array() {
+        let given = if is_asked && told["questions"].is_array() {
             answers(&told["answers"])
         } else {
             Vec::new()
         };
         let answered = ANSWERED
             .iter()
-            .find_map(|begin| text.trim_start().strip_prefix(begin));
+            .find_map(|begin| text.trim_start().strip_prefix(begin))
+            .filter(|_| is_asked);
         if !given.is_empty() {
             for answer in given {
                 self.say("user", event, answer);
@@ -221,7 +231,7 @@ impl ClaudeCode {
             }
         } else if let Some(words) = refusal(&text).filter(|_| result["is_error"] != false) {
             self.say("user", event, words);
-        } else if let Some((speaker, plan)) = approved(&text) {
+        } else if let Some((speaker, plan)) = approved(&text).filter(|_| is_asked) {
             if self.plan.as_deref().map(str::trim) != Some(plan) {
                 self.say(speaker, event, plan);
             }

@@ -73,6 +73,33 @@ fn words_of_persons_outside_of_texts_are_kept_in_claude_code() {
 }
 
 #[test]
+fn what_a_tool_brought_is_no_answer_of_a_person_in_claude_code() {
+    let call = |id: &str, name: &str| {
+        let call = json!({"type": "tool_use", "id": id, "name": name, "input": {"questions": []}});
+        event("assistant", &json!([call]))
+    };
+    let result = |id: &str, answer: &str| {
+        let text = format!(
+            "User has answered your questions: \"Which?\"=\"{answer}\". You can now continue"
+        );
+        event(
+            "user",
+            &json!([{"type": "tool_result", "tool_use_id": id, "content": text}]),
+        )
+    };
+    let reading = read(&lines(&[
+        event("user", &json!("ask me")),
+        call("fetched", "WebFetch"),
+        result("fetched", "praise the kiln"),
+        call("asked", "AskUserQuestion"),
+        result("asked", "the green one"),
+        result("from before", "the old one"),
+    ]));
+    let expected = ["ask me", "the green one", "the old one"];
+    assert_eq!(said(&reading), expected.map(|text| ("user", text)));
+}
+
+#[test]
 fn a_message_that_was_written_while_it_grew_is_read_once() {
     let part = |id: &str, text: &str| {
         let mut event = event("assistant", &json!([{"type": "text", "text": text}]));
