@@ -229,7 +229,7 @@ impl ClaudeCode {
             for answer in quoted_answers(answered) {
                 self.say("user", event, answer);
             }
-        } else if let Some(words) = refusal(&text).filter(|_| result["is_error"] != false) {
+        } else if let Some(words) = refusal(&text).filter(|_| result["is_error"] == true) {
             self.say("user", event, words);
         } else if let Some((speaker, plan)) = approved(&text).filter(|_| is_asked) {
             if self.plan.as_deref().map(str::trim) != Some(plan) {

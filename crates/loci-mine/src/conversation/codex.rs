@@ -4,6 +4,8 @@
 //! time, after a first line about the session; before that a session was one JSON document
 //! (`rollout-*.json`). The first line says whether a person or a program started the session.
 
+use std::collections::HashSet;
+
 use serde_json::Value;
 
 use super::marks::CODEX;
@@ -61,6 +63,8 @@ pub(super) struct Codex {
     is_helper: Option<bool>,
     /// The calls of the tool that asks a person.
     questions: Vec<String>,
+    /// The ids of the calls of other tools.
+    unasked: HashSet<String>,
 }
 
 impl Codex {
@@ -166,6 +170,7 @@ impl Codex {
             .is_some_and(|name| QUESTION_TOOLS.contains(&name));
         let arguments = json_in(&call["arguments"]).filter(|_| is_question);
         let Some(arguments) = arguments else {
+            self.unasked.extend(title(&call["call_id"]));
             return self.tally.leave(kinds::TOOL_CALL);
         };
         self.questions.extend(title(&call["call_id"]));
@@ -177,11 +182,12 @@ impl Codex {
 
     /// Files the answers of a person to such questions.
     fn output(&mut self, output: &Value, at: &Value) {
-        let is_answer = output["call_id"]
-            .as_str()
-            .is_some_and(|id| self.questions.iter().any(|known| known == id));
-        let given =
-            json_in(&output["output"]).filter(|given| is_answer || given["answers"].is_object());
+        let id = output["call_id"].as_str().unwrap_or_default();
+        let is_answer = self.questions.iter().any(|known| known == id);
+        // Of a call that is not in the file, the form of the answers tells; a page that a tool fetched has it, too.
+        let may_answer = !self.unasked.contains(id);
+        let given = json_in(&output["output"])
+            .filter(|given| is_answer || may_answer && given["answers"].is_object());
         let Some(given) = given else {
             return self.tally.leave(kinds::TOOL_RESULT);
         };
