@@ -71,6 +71,16 @@ def memory_jsonl_long(path, size, chance):
     graph(path, size, chance, 90_000, 1)
 
 
+def memory_jsonl_line(path, size, chance):
+    """The same, where one line is all of that size, between two of 90 bytes."""
+    graph(path, 1, chance, 90, 1)
+    with path.open("a") as file:
+        file.write('{"type": "entity", "name": "Long", "entityType": "person", "observations": ["')
+        for _ in range(size // MEGABYTE):
+            file.write(text(chance, MEGABYTE))
+        file.write('"]}\n{"type": "entity", "name": "Last", "entityType": "person", "observations": ["stands"]}\n')
+
+
 def claude_mem(path, size, chance):
     """claude-mem, with observations of 3 kB."""
     path.mkdir()
@@ -226,6 +236,7 @@ def chat_gpt(path, size, chance):
 KINDS = {
     "server-memory": memory_jsonl,
     "server-memory-long": memory_jsonl_long,
+    "server-memory-line": memory_jsonl_line,
     "claude-mem": claude_mem,
     "mempalace": mempalace,
     "mempalace-chroma": mempalace_chroma,

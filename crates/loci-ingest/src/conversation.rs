@@ -172,14 +172,7 @@ pub fn mine(
             Ok(None) => report.pass_over(Path::new(&place.name), NO_TRANSCRIPT),
             Ok(Some(told)) => {
                 report.wings.insert(wing);
-                report.add(told.filed);
-                report.broken += told.broken;
-                report.repairs += told.repairs;
-                for (kind, count) in told.left_out {
-                    *report.left_out.entry(kind).or_default() += count;
-                }
-                report.redacted.add_all(&told.redacted);
-                report.moved += u64::from(told.is_moved);
+                report.count(&told);
                 if told.was_read {
                     report.count_read(Path::new(&place.name), told.attachments);
                 } else {

@@ -106,6 +106,8 @@ pub struct Report {
     pub attachments: u64,
     /// The numbers of other things in transcripts, by kind.
     pub left_out: BTreeMap<&'static str, u64>,
+    /// Notices for people about files that were read, e.g. that a log may be missing.
+    pub notices: BTreeSet<String>,
     /// The secrets that were redacted in the texts.
     pub redacted: Redactions,
     /// Files that could not be filed.
@@ -149,6 +151,7 @@ impl Report {
             "repairs": self.repairs,
             "attachments": self.attachments,
             "left_out": self.left_out,
+            "notices": self.notices,
             "redacted": self.redacted.iter().collect::<BTreeMap<_, _>>(),
             "drawers": {"added": drawers.added, "kept": drawers.kept, "removed": drawers.removed},
             "failures": self.failures,
@@ -178,6 +181,19 @@ impl Report {
         if COMPRESSED_ENDINGS.contains(&ending.as_str()) {
             *self.compressed.entry(ending).or_default() += 1;
         }
+    }
+
+    /// Adds the counts of a transcript.
+    fn count(&mut self, told: &conversation::TranscriptReport) {
+        self.add(told.filed);
+        self.broken += told.broken;
+        self.repairs += told.repairs;
+        self.notices.extend(told.notice.clone());
+        for (kind, count) in &told.left_out {
+            *self.left_out.entry(*kind).or_default() += count;
+        }
+        self.redacted.add_all(&told.redacted);
+        self.moved += u64::from(told.is_moved);
     }
 
     fn fail(&mut self, path: String, reason: String) {
@@ -219,6 +235,7 @@ impl Report {
         self.broken += other.broken;
         self.repairs += other.repairs;
         self.attachments += other.attachments;
+        self.notices.extend(other.notices);
         self.redacted.add_all(&other.redacted);
     }
 

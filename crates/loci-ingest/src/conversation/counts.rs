@@ -17,6 +17,8 @@ pub struct TranscriptReport {
     pub attachments: u64,
     /// The numbers of other things in it, by kind.
     pub left_out: LeftOut,
+    /// A notice for people about the file.
+    pub notice: Option<String>,
     /// The secrets that were redacted in it.
     pub redacted: Redactions,
     /// True if there was anything new to read.
@@ -33,6 +35,7 @@ impl TranscriptReport {
         self.broken += transcript.broken;
         self.repairs += transcript.repairs;
         self.attachments += transcript.attachments;
+        self.notice.clone_from(&transcript.notice);
         for (kind, count) in &transcript.left_out {
             *self.left_out.entry(*kind).or_default() += count;
         }

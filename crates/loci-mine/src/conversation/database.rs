@@ -45,7 +45,10 @@ pub(super) fn read(
         Format::OpenCode => opencode::read_database(&database, &mut found)?,
         _ => cursor::read_database(&database, &mut found)?,
     }
-    let StoredConversations { tally, repairs, .. } = found;
+    let StoredConversations {
+        mut tally, repairs, ..
+    } = found;
+    tally.notice = database.notice();
     let whole = Whole {
         format,
         repairs,

@@ -107,6 +107,7 @@ fn read_with(
         repairs: taken.repairs,
         attachments: tally.attachments,
         left_out: tally.left_out,
+        notice: tally.notice,
     };
     Ok(Some(TranscriptReading {
         transcript,

@@ -135,6 +135,8 @@ pub struct Transcript {
     pub attachments: u64,
     /// The numbers of other things in it, by kind.
     pub left_out: LeftOut,
+    /// A notice for people about the file: that a log may be missing beside a database.
+    pub notice: Option<String>,
 }
 
 /// The extent to which a file was read.
@@ -472,6 +474,7 @@ impl Whole {
             repairs: self.repairs,
             attachments: self.tally.attachments,
             left_out: self.tally.left_out,
+            notice: self.tally.notice,
         };
         TranscriptReading {
             transcript,

@@ -26,6 +26,8 @@ pub(super) struct Tally {
     pub(super) attachments: u64,
     /// The numbers of things that are no words of a person or of a model for a person.
     pub(super) left_out: LeftOut,
+    /// A notice for people about the file.
+    pub(super) notice: Option<String>,
 }
 
 impl Tally {

@@ -1,6 +1,6 @@
 //! Databases in which programs keep all their conversations.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
 
@@ -236,6 +236,22 @@ fn what_a_running_program_writes_shows_in_the_stamp_and_the_mark() {
     assert_eq!(fs::metadata(&opencode.path).unwrap().len(), own);
     let second = state();
     assert!(second.0 != first.0 && second.1 != first.1);
+}
+
+#[test]
+fn a_copy_without_the_log_says_that_it_may_lack_the_last_words() {
+    let opencode = Running::new("opencode.db", OPENCODE);
+    opencode.put("session", &["ses_1", "p", "", "/src/shop", "Knots"]);
+    let notice = |path: &Path| read_at(path).unwrap().transcript.notice;
+    assert_eq!(notice(&opencode.path), None);
+    opencode
+        .connection
+        .execute_batch("PRAGMA wal_checkpoint(TRUNCATE)")
+        .unwrap();
+    let copy = opencode.folder.path().join("copied.db");
+    fs::copy(&opencode.path, &copy).unwrap();
+    let said = notice(&copy).unwrap();
+    assert!(said.contains("copied.db-wal is beside"), "{said}");
 }
 
 #[test]
