@@ -127,6 +127,28 @@ pub enum Direction {
     Both,
 }
 
+/// The place of a fact in the order in which [`FactStore::facts`] returns them.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct FactPlace {
+    /// The first moment of its validity; `None` comes first.
+    pub valid_from: Option<Timestamp>,
+    /// The time at which it was stored.
+    pub created_at: Timestamp,
+    /// Its id.
+    pub id: String,
+}
+
+impl FactPlace {
+    /// Returns the place of a fact.
+    pub fn of(fact: &Fact) -> Self {
+        FactPlace {
+            valid_from: fact.valid_from.map(|from| from.first),
+            created_at: fact.created_at,
+            id: fact.id.clone(),
+        }
+    }
+}
+
 /// A filter for facts. A fact must match all conditions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FactQuery {
@@ -140,6 +162,8 @@ pub struct FactQuery {
     pub relation: Option<[String; 2]>,
     /// Only facts that held at any moment of this period.
     pub as_of: Option<Period>,
+    /// Only facts that come after this place in the order.
+    pub beyond: Option<FactPlace>,
     /// The number of matches to skip.
     pub offset: usize,
     /// The maximum number of facts to return.

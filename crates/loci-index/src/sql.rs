@@ -208,6 +208,19 @@ pub fn of_facts<D: Dialect>(query: &FactQuery, or: &str) -> (String, Vec<D::Boun
             "((from_first IS NULL OR from_first <= {last}) AND (to_last IS NULL OR to_last > {over}){or})"
         ));
     }
+    if let Some(place) = &query.beyond {
+        let created = clauses.bind(":created", place.created_at.microseconds());
+        let id = clauses.bind(":id", place.id.clone());
+        conditions.push(match place.valid_from {
+            None => {
+                format!("(f.from_first IS NOT NULL OR (f.created_at, f.id) > ({created}, {id}))")
+            }
+            Some(from) => {
+                let from = clauses.bind(":from", from.microseconds());
+                format!("(f.from_first, f.created_at, f.id) > ({from}, {created}, {id})")
+            }
+        });
+    }
     let limit = clauses.bind(":limit", count(query.limit as u64));
     let offset = clauses.bind(":offset", count(query.offset as u64));
     let order = "ORDER BY f.from_first NULLS FIRST, f.created_at, f.id";

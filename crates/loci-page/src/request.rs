@@ -215,7 +215,7 @@ where
         // An empty text means something to a program, e.g. a wing without a name.
         let answer = answer(
             context,
-            parameters.of(&["wing", "content", "dry_run"], Form::Json)?,
+            parameters.of(&["wing", "who", "content", "dry_run"], Form::Json)?,
         )?;
         Ok(axum::Json(answer).into_response())
     })

@@ -83,6 +83,14 @@ fn interface() -> Router<Arc<Page>> {
             data_route(MethodFilter::GET, Scope::Read, timeline::list_entities),
         )
         .route(
+            "/facts/list",
+            data_route(MethodFilter::GET, Scope::Read, timeline::list_facts),
+        )
+        .route(
+            "/search/hits",
+            data_route(MethodFilter::GET, Scope::Read, search::hits::list),
+        )
+        .route(
             "/decisions",
             data_route(MethodFilter::GET, Scope::Read, review::list),
         )

@@ -583,6 +583,7 @@ fn facts_are_found_by_what_they_are_about_or_read_in_their_order() {
                 triple,
                 relation,
                 as_of,
+                beyond: None,
                 offset: 0,
                 limit: 1,
             };

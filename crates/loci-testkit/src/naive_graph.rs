@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use loci_core::{
-    Direction, Fact, FactCounts, FactQuery, FactStore, MemoryId, Name, Period, Result, Space,
-    Timestamp, Tunnel, TunnelStore,
+    Direction, Fact, FactCounts, FactPlace, FactQuery, FactStore, MemoryId, Name, Period, Result,
+    Space, Timestamp, Tunnel, TunnelStore,
 };
 
 use crate::NaiveStore;
@@ -232,15 +232,13 @@ impl FactStore for NaiveStore {
                     .as_ref()
                     .is_none_or(|keys| triple(fact)[..2] == keys.each_ref().map(String::as_str))
                 && query.as_of.is_none_or(|period| fact.holds_in(period))
+                && query
+                    .beyond
+                    .as_ref()
+                    .is_none_or(|place| FactPlace::of(fact) > *place)
         };
         let mut passing: Vec<&Fact> = graph.facts(&query.space).filter(passes).collect();
-        passing.sort_by_key(|fact| {
-            (
-                fact.valid_from.map(|from| from.first),
-                fact.created_at,
-                &fact.id,
-            )
-        });
+        passing.sort_by_key(|fact| FactPlace::of(fact));
         Ok(passing
             .into_iter()
             .skip(query.offset)

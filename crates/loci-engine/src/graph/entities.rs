@@ -53,6 +53,7 @@ impl Graph<'_> {
             triple: None,
             relation: None,
             as_of: Some(EVER),
+            beyond: None,
             offset: 0,
             limit: facts_max + 1,
         })?;

@@ -2,8 +2,8 @@
 
 use loci_core::limits::{ENTITY_BYTES_MAX, FACTS_MAX, REFERENCE_BYTES_MAX};
 use loci_core::{
-    Change, Condition, Direction, Error, Fact, FactCounts, FactQuery, Name, Period, Result, Scope,
-    Timestamp,
+    Change, Condition, Direction, Error, Fact, FactCounts, FactPlace, FactQuery, Name, Period,
+    Result, Scope, Timestamp,
 };
 use unicode_normalization::UnicodeNormalization;
 use uuid::Uuid;
@@ -346,6 +346,7 @@ impl Graph<'_> {
             triple: Some(triple_of(fact)),
             relation: None,
             as_of: None,
+            beyond: None,
             offset: 0,
             limit: usize::MAX,
         };
@@ -388,6 +389,32 @@ impl Graph<'_> {
         )
     }
 
+    /// Returns the facts about one entity, or all, in the order of time, after this place, at most
+    /// `limit`; of any time if `as_of` is `None`. So a list that is read in parts has each fact once,
+    /// though others are added or taken back between two parts.
+    ///
+    /// # Errors
+    /// As for [`facts_about`](crate::Graph::facts_about).
+    pub fn facts_beyond(
+        &self,
+        entity: Option<&str>,
+        as_of: Option<Period>,
+        beyond: Option<FactPlace>,
+        limit: usize,
+    ) -> Result<Vec<Fact>> {
+        let entity = entity.map(|entity| name("entity", entity)).transpose()?;
+        self.store.facts(&FactQuery {
+            space: self.caller.space.clone(),
+            entity: entity.map(|entity| (entity.key, Direction::Both)),
+            triple: None,
+            relation: None,
+            as_of: as_of.or(Some(EVER)),
+            beyond,
+            offset: 0,
+            limit,
+        })
+    }
+
     /// Returns the other open facts with the subject and the predicate of an open fact, at most
     /// [`FACTS_MAX`]. Empty if the fact has ended by now, or if the caller lacks the scope `read`.
     ///
@@ -408,6 +435,7 @@ impl Graph<'_> {
                 first: now,
                 last: NEVER,
             }),
+            beyond: None,
             offset: 0,
             limit: FACTS_MAX + 1,
         })?;
@@ -438,6 +466,7 @@ impl Graph<'_> {
             triple: None,
             relation: None,
             as_of: as_of.or(Some(EVER)),
+            beyond: None,
             offset,
             limit,
         };
@@ -490,6 +519,7 @@ impl Graph<'_> {
             triple,
             relation: None,
             as_of,
+            beyond: None,
             offset,
             limit,
         })

@@ -557,6 +557,7 @@ impl Imports<'_> {
             triple: Some(triple),
             relation: None,
             as_of: None,
+            beyond: None,
             offset: 0,
             limit: usize::MAX,
         };

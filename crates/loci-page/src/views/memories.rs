@@ -91,7 +91,7 @@ pub(crate) fn list(context: &RequestContext<'_>, query: MemoriesQuery) -> Result
         kinds: query.kind.iter().cloned().collect(),
         tags: query.tag.iter().cloned().collect(),
         facets: Facets {
-            owner: match &query.who {
+            owner: match query.who.as_ref().filter(|who| !who.is_empty()) {
                 Some(who) => OwnerFilter::Only(who.clone()),
                 None => OwnerFilter::Any,
             },

@@ -2,6 +2,7 @@
 
 pub(crate) mod facets;
 pub(crate) mod filters;
+pub(crate) mod hits;
 mod match_strength;
 pub(crate) mod results;
 pub(crate) mod saved;

@@ -3,6 +3,7 @@
 
 pub(super) mod change;
 pub(super) mod entities;
+pub(super) mod facts;
 mod lanes;
 mod neighbours;
 
@@ -21,6 +22,7 @@ use crate::view::{Tab, view};
 
 pub(crate) use change::{add, correct, end};
 pub(crate) use entities::{EntityRow, entities, list as list_entities};
+pub(crate) use facts::list as list_facts;
 pub(crate) use lanes::{Bar, LaneDrawing, Lanes};
 
 /// The facts that are shown at a time.
@@ -210,31 +212,6 @@ fn lanes_of(reader: &Caller, facts: &[Fact], entity: Option<&str>, as_of: Period
         let lane = lanes.entry((is_incoming, &fact.predicate.key));
         lane.or_default().push(fact);
     }
-    let fact_row = |is_incoming: bool, fact: &Fact| {
-        let other = if is_incoming {
-            &fact.subject.spelling
-        } else {
-            &fact.object.spelling
-        };
-        FactRow {
-            other: other.clone(),
-            id: fact.id.clone(),
-            subject: fact.subject.spelling.clone(),
-            predicate: fact.predicate.spelling.clone(),
-            object: fact.object.spelling.clone(),
-            valid_from: fact.valid_from.map(|from| UtcTimestamp(from.first)),
-            valid_to: fact.valid_to.map(|to| UtcTimestamp(to.last)),
-            source: fact.source.clone(),
-            author: fact.author.as_deref().map(shown_name),
-            rival: None,
-            is_own: FactAuthor::of(reader, fact) == FactAuthor::Reader,
-            holds: fact.holds_in(as_of),
-            days: [
-                fact.valid_from.map(|from| lanes::day(from.first)),
-                fact.valid_to.map(|to| last_day(fact.valid_from, to)),
-            ],
-        }
-    };
     let mut lanes: Vec<Lane> = lanes
         .into_iter()
         .map(|((is_incoming, _), facts)| Lane {
@@ -244,7 +221,7 @@ fn lanes_of(reader: &Caller, facts: &[Fact], entity: Option<&str>, as_of: Period
             direction: if is_incoming { "incoming" } else { "outgoing" },
             facts: facts
                 .into_iter()
-                .map(|fact| fact_row(is_incoming, fact))
+                .map(|fact| FactRow::of(reader, fact, is_incoming, as_of))
                 .collect(),
         })
         .collect();
@@ -348,6 +325,33 @@ impl TimelineView {
 }
 
 impl FactRow {
+    /// Returns a fact as `reader` sees it, from one of its ends, at a time.
+    fn of(reader: &Caller, fact: &Fact, is_incoming: bool, as_of: Period) -> Self {
+        let other = if is_incoming {
+            &fact.subject.spelling
+        } else {
+            &fact.object.spelling
+        };
+        FactRow {
+            other: other.clone(),
+            id: fact.id.clone(),
+            subject: fact.subject.spelling.clone(),
+            predicate: fact.predicate.spelling.clone(),
+            object: fact.object.spelling.clone(),
+            valid_from: fact.valid_from.map(|from| UtcTimestamp(from.first)),
+            valid_to: fact.valid_to.map(|to| UtcTimestamp(to.last)),
+            source: fact.source.clone(),
+            author: fact.author.as_deref().map(shown_name),
+            rival: None,
+            is_own: FactAuthor::of(reader, fact) == FactAuthor::Reader,
+            holds: fact.holds_in(as_of),
+            days: [
+                fact.valid_from.map(|from| lanes::day(from.first)),
+                fact.valid_to.map(|to| last_day(fact.valid_from, to)),
+            ],
+        }
+    }
+
     /// Returns the first day as an attribute; empty if it always held.
     pub(crate) fn first_day(&self) -> String {
         self.days[0].map_or_else(String::new, |day| day.to_string())

@@ -703,3 +703,125 @@ async fn entities_and_decisions_come_in_parts() {
         assert!(said.1.contains(argument), "{path}: {refused}");
     }
 }
+
+/// Returns the parts of a list, running `between` after each.
+async fn with_writes(
+    page: &TestPage,
+    path: &str,
+    limit: usize,
+    mut between: impl AsyncFnMut(usize),
+) -> Vec<Value> {
+    let (mut all, mut cursor) = (Vec::new(), String::new());
+    for part in 0..100 {
+        let more = get(page, "ann", &format!("{path}limit={limit}{cursor}")).await;
+        let more = more.json();
+        all.extend(more["items"].as_array().unwrap().iter().cloned());
+        match more["next_cursor"].as_str() {
+            Some(next) => cursor = format!("&cursor={next}"),
+            None => return all,
+        }
+        between(part).await;
+    }
+    panic!("{path} has no end");
+}
+
+#[tokio::test]
+async fn results_of_a_question_come_in_parts_each_once() {
+    let page = TestPage::new();
+    for number in 0..45 {
+        let times = "kiln ".repeat(1 + number % 5);
+        page.remember("ann", &format!("The {times}number {number} is hot."));
+    }
+    let question = "/search/hits?q=kiln&";
+    let ids = |items: &[Value]| -> Vec<String> {
+        let ids = items.iter().map(|item| item["memory"]["id"].as_str());
+        ids.map(|id| id.unwrap().to_owned()).collect()
+    };
+    let whole = get(&page, "ann", "/search/hits?q=kiln&limit=100")
+        .await
+        .json();
+    let all = ids(whole["items"].as_array().unwrap());
+    assert_eq!((all.len(), &whole["total"]), (45, &json!(45)));
+    let best = get(&page, "ann", "/search?q=kiln").await.json();
+    assert_eq!(ids(best["hits"].as_array().unwrap()), all[..20]);
+    for limit in [1, 7, 20, 44, 45] {
+        let (items, total) = in_parts(&page, question, limit).await;
+        assert_eq!((ids(&items), total), (all.clone(), json!(45)), "{limit}");
+    }
+    // What is better than all that was given comes next, and nothing comes twice.
+    let items = with_writes(&page, question, 10, async |part| {
+        page.remember("ann", &format!("kiln kiln kiln {part}"));
+    });
+    let found = ids(&items.await);
+    let distinct: std::collections::BTreeSet<&String> = found.iter().collect();
+    assert_eq!(distinct.len(), found.len());
+    assert!(all.iter().all(|id| found.contains(id)), "{found:?}");
+    let first = get(&page, "ann", "/search/hits?q=kiln&limit=1")
+        .await
+        .json();
+    let cursor = first["next_cursor"].as_str().unwrap();
+    for (path, argument) in [
+        (format!("/search/hits?q=glaze&cursor={cursor}"), "cursor"),
+        (
+            format!("/search/hits?q=kiln&type=fact&cursor={cursor}"),
+            "cursor",
+        ),
+        ("/search/hits".to_owned(), "q"),
+        ("/search/hits?q=kiln&limit=101".to_owned(), "limit"),
+        ("/search/hits?q=kiln&offset=1".to_owned(), "offset"),
+        ("/search?q=kiln&limit=1".to_owned(), "limit"),
+    ] {
+        let refused = get(&page, "ann", &path).await.json();
+        assert_eq!(refused["error"]["code"], "invalid_argument", "{path}");
+        assert_eq!(refused["error"]["argument"], argument, "{path}: {refused}");
+    }
+}
+
+#[tokio::test]
+async fn facts_come_in_parts_each_once() {
+    let page = TestPage::new();
+    let add = async |number: usize| {
+        let year = 2000 + number % 7;
+        let mut fact =
+            json!({"subject": "kiln", "predicate": "fired", "object": format!("pot {number}")});
+        if !number.is_multiple_of(3) {
+            fact["from"] = json!(format!("{year}-01-01"));
+        }
+        let added = send(&page, "ann", Method::POST, "/facts/add", &fact).await;
+        assert_eq!(added.status, StatusCode::OK, "{}", added.text);
+        page.clock.advance(1);
+    };
+    for number in 0..23 {
+        add(number).await;
+    }
+    let whole = get(&page, "ann", "/facts/list?limit=100").await.json();
+    let all = whole["items"].as_array().unwrap().clone();
+    assert_eq!((all.len(), &whole["next_cursor"]), (23, &Value::Null));
+    assert_eq!(all[0]["valid_from"], Value::Null);
+    for path in ["/facts/list?", "/facts/list?entity=Kiln&"] {
+        for limit in [1, 4, 8, 22, 23] {
+            let (items, _) = in_parts(&page, path, limit).await;
+            assert_eq!(items, all, "{path} {limit}");
+        }
+    }
+    let (items, _) = in_parts(&page, "/facts/list?entity=pot+4&", 5).await;
+    assert_eq!(items.len(), 1);
+    let (items, _) = in_parts(&page, "/facts/list?as_of=2001-06-01&", 5).await;
+    let later = |fact: &&Value| {
+        fact["valid_from"]
+            .as_str()
+            .is_some_and(|from| from >= "2002")
+    };
+    assert_eq!(items.len(), all.len() - all.iter().filter(later).count());
+    // Facts on both sides of the place of the cursor are added meanwhile.
+    let mut items = with_writes(&page, "/facts/list?", 4, async |part| {
+        add(100 + part).await;
+    })
+    .await;
+    items.retain(|fact| all.contains(fact));
+    assert_eq!(items, all);
+    let refused = get(&page, "ann", "/facts/list?entity=oven&cursor=AAAA").await;
+    assert_eq!(refused.json()["error"]["argument"], "cursor");
+    let refused = get(&page, "ann", "/facts/list?as_of=soon").await.json();
+    assert_eq!(refused["error"]["argument"], "as_of", "{refused}");
+}

@@ -283,6 +283,7 @@ fn an_upgrade_leaves_the_authors_of_facts_unknown() {
         triple: None,
         relation: None,
         as_of: None,
+        beyond: None,
         offset: 0,
         limit: 9,
     });

@@ -124,6 +124,7 @@ fn survives(folder: &std::path::Path) -> bool {
         triple: None,
         relation: None,
         as_of: None,
+        beyond: None,
         offset: 0,
         limit: 10,
     };

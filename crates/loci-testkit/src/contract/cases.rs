@@ -99,6 +99,7 @@ pub(super) fn of_facts_that_follow_each_other_one_holds(make: MakeStore<'_>) {
                 triple: None,
                 relation: None,
                 as_of: moment(now),
+                beyond: None,
                 offset: 0,
                 limit: 9,
             };

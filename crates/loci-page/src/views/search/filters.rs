@@ -16,53 +16,94 @@ pub(crate) const KEPT: [&str; 2] = ["wing", "who"];
 /// The value of a project by which forms of old asked for all.
 const ALL: &str = "*";
 
-/// A question with its filters. Each filter may be repeated, and then takes any of its values; tags are the
-/// exception, because a memory must have all the tags.
-#[derive(Deserialize, Default, Clone, IntoParams)]
-#[into_params(parameter_in = Query)]
-pub(crate) struct SearchQuery {
-    /// The question; without one, the last memories that the filters admit.
-    #[serde(default)]
-    #[param(example = "which port does staging use")]
-    pub(crate) q: String,
-    /// Only memories of these projects; empty is no project.
-    #[serde(default)]
-    #[param(example = json!(["shop"]))]
-    pub(crate) wing: Vec<String>,
-    /// Only memories of these topics.
-    #[serde(default)]
-    #[param(example = json!(["payments"]))]
-    pub(crate) room: Vec<String>,
-    /// Only memories of these types.
-    #[serde(rename = "type", default)]
-    #[param(example = json!(["fact"]))]
-    pub(crate) kind: Vec<String>,
-    /// Only memories with all of these tags.
-    #[serde(default)]
-    #[param(example = json!(["deploy"]))]
-    pub(crate) tag: Vec<String>,
-    /// Only memories that these users stored; empty is no user.
-    #[serde(default)]
-    #[param(example = json!(["ann"]))]
-    pub(crate) who: Vec<String>,
-    /// Only memories that came in through these tool sets.
-    #[serde(default)]
-    #[param(example = json!(["mememory"]))]
-    pub(crate) via: Vec<String>,
-    /// Only memories that these apps stored, by the names that they give themselves.
-    #[serde(default)]
-    #[param(example = json!(["claude-code"]))]
-    pub(crate) program: Vec<String>,
-    /// Only memories that were stored on this day or instant, or later.
-    #[param(example = "2026-11-01")]
-    pub(crate) from: Option<String>,
-    /// Only memories that were stored on this day or instant, or earlier.
-    #[param(example = "2026-11-30")]
-    pub(crate) until: Option<String>,
-    /// The number of results to skip.
-    #[serde(default)]
-    #[param(example = 20)]
-    pub(crate) offset: usize,
+/// Declares the parameters of a search with those of its own, because a form cannot be read into one value
+/// within another.
+macro_rules! search_parameters {
+    ($(#[$attribute:meta])* $name:ident { $($own:tt)* }) => {
+        $(#[$attribute])*
+        #[derive(Deserialize, Default, Clone, IntoParams)]
+        #[into_params(parameter_in = Query)]
+        pub(crate) struct $name {
+        /// The question; without one, the last memories that the filters admit.
+        #[serde(default)]
+        #[param(example = "which port does staging use")]
+        pub(crate) q: String,
+        /// Only memories of these projects; empty is no project.
+        #[serde(default)]
+        #[param(example = json!(["shop"]))]
+        pub(crate) wing: Vec<String>,
+        /// Only memories of these topics.
+        #[serde(default)]
+        #[param(example = json!(["payments"]))]
+        pub(crate) room: Vec<String>,
+        /// Only memories of these types.
+        #[serde(rename = "type", default)]
+        #[param(example = json!(["fact"]))]
+        pub(crate) kind: Vec<String>,
+        /// Only memories with all of these tags.
+        #[serde(default)]
+        #[param(example = json!(["deploy"]))]
+        pub(crate) tag: Vec<String>,
+        /// Only memories that these users stored; empty is no user.
+        #[serde(default)]
+        #[param(example = json!(["ann"]))]
+        pub(crate) who: Vec<String>,
+        /// Only memories that came in through these tool sets.
+        #[serde(default)]
+        #[param(example = json!(["mememory"]))]
+        pub(crate) via: Vec<String>,
+        /// Only memories that these apps stored, by the names that they give themselves.
+        #[serde(default)]
+        #[param(example = json!(["claude-code"]))]
+        pub(crate) program: Vec<String>,
+        /// Only memories that were stored on this day or instant, or later.
+        #[param(example = "2026-11-01")]
+        pub(crate) from: Option<String>,
+        /// Only memories that were stored on this day or instant, or earlier.
+        #[param(example = "2026-11-30")]
+        pub(crate) until: Option<String>,
+            $($own)*
+        }
+    };
+}
+
+search_parameters! {
+    /// A question with its filters. Each filter may be repeated, and then takes any of its values; tags are the
+    /// exception, because a memory must have all the tags.
+    SearchQuery {
+        /// The number of results to skip.
+        #[serde(default)]
+        #[param(example = 20)]
+        pub(crate) offset: usize,
+    }
+}
+
+search_parameters! {
+    /// The same for a list in parts.
+    HitsQuery {
+        /// The number of results of this part, 1 to 100; 50 if it is left out.
+        pub(crate) limit: Option<usize>,
+        /// The `next_cursor` of the part before; the first part if it is left out.
+        pub(crate) cursor: Option<String>,
+    }
+}
+
+impl From<HitsQuery> for SearchQuery {
+    fn from(query: HitsQuery) -> Self {
+        SearchQuery {
+            q: query.q,
+            wing: query.wing,
+            room: query.room,
+            kind: query.kind,
+            tag: query.tag,
+            who: query.who,
+            via: query.via,
+            program: query.program,
+            from: query.from,
+            until: query.until,
+            offset: 0,
+        }
+    }
 }
 
 /// A filter that is set, with the way to unset it.

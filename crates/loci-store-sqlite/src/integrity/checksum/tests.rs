@@ -447,6 +447,7 @@ fn an_upgrade_leaves_the_authors_of_facts_unknown_and_no_damaged_one_looking_goo
             triple: None,
             relation: None,
             as_of: None,
+            beyond: None,
             offset: 0,
             limit: 9,
         })

@@ -452,6 +452,7 @@ pub(super) fn all_facts(space: &Space) -> FactQuery {
         triple: None,
         relation: None,
         as_of: None,
+        beyond: None,
         offset: 0,
         limit: 1_000,
     }

@@ -495,6 +495,7 @@ impl Generator {
                 .chance(20)
                 .then(|| [0; 2].map(|_| name_of(random).key)),
             as_of: random.chance(50).then(|| period_of(random)),
+            beyond: None,
             offset: if random.chance(30) {
                 random.below(9)
             } else {

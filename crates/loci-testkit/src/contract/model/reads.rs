@@ -1,8 +1,9 @@
 //! Comparisons of what the two stores hold.
 
 use loci_core::{
-    AuditEntry, AuditQuery, DailyQuery, FactStore, FilingOrder, Filter, Memory, MemoryId, ModelId,
-    Nearest, Page, Partition, QueryVector, Result, SortKey, Sorting, Space, Store, Timestamp, Work,
+    AuditEntry, AuditQuery, DailyQuery, FactPlace, FactQuery, FactStore, FilingOrder, Filter,
+    Memory, MemoryId, ModelId, Nearest, Page, Partition, QueryVector, Result, SortKey, Sorting,
+    Space, Store, Timestamp, Work,
 };
 
 use super::agreement::check_candidates;
@@ -179,7 +180,18 @@ impl Comparison<'_> {
         self.same(|store| store.facts(&query));
         self.same(|store| store.facts(&all_facts(&space)));
         let known = self.model.facts(&all_facts(&space));
-        let known = known.expect("the naive store can be read").into_iter();
+        let known = known.expect("the naive store can be read");
+        for fact in known.iter().take(3) {
+            let beyond = Some(FactPlace::of(fact));
+            for query in [&query, &all_facts(&space)] {
+                let query = FactQuery {
+                    beyond: beyond.clone(),
+                    ..query.clone()
+                };
+                self.same(|store| store.facts(&query));
+            }
+        }
+        let known = known.into_iter();
         let ids = known.map(|fact| fact.id).take(5);
         let ids: Vec<String> = ids.chain(["missing".to_owned()]).collect();
         self.same(|store| store.facts_with_ids(&space, &ids));

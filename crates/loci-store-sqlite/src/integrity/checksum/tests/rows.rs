@@ -77,6 +77,7 @@ fn facts(
         triple: None,
         relation: None,
         as_of,
+        beyond: None,
         offset: 0,
         limit: 9,
     })
