@@ -38,19 +38,23 @@ impl Engine {
     /// # Errors
     /// `unavailable` if the store does not answer, or is not ready to search.
     pub fn examine(&self) -> Result<usize> {
-        let examine = |partition: &Partition| self.examine_in(partition);
+        self.examine_some(EXAMINED_AT_ONCE)
+    }
+
+    fn examine_some(&self, at_once: usize) -> Result<usize> {
+        let examine = |partition: &Partition| self.examine_in(partition, at_once);
         self.leases()
             .in_turn(&self.rounds.examining, Work::Examine(RULES), examine)
     }
 
     /// Examines what changed since the last step of the background, until nothing is left or this time
-    /// is over. Returns true if nothing is left.
+    /// is over, one memory at a time, because somebody waits. Returns true if nothing is left.
     ///
     /// # Errors
     /// As for [`examine`](Self::examine).
     pub fn examine_for(&self, limit: Duration) -> Result<bool> {
         let begun = Instant::now();
-        while self.examine()? > 0 {
+        while self.examine_some(1)? > 0 {
             if begun.elapsed() >= limit {
                 return Ok(false);
             }
@@ -58,8 +62,8 @@ impl Engine {
         Ok(true)
     }
 
-    fn examine_in(&self, partition: &Partition) -> Result<usize> {
-        let Some(next) = self.store.to_examine(partition, RULES, EXAMINED_AT_ONCE)? else {
+    fn examine_in(&self, partition: &Partition, at_once: usize) -> Result<usize> {
+        let Some(next) = self.store.to_examine(partition, RULES, at_once)? else {
             return Ok(0);
         };
         let mut by_space: BTreeMap<Space, Vec<MemoryId>> = BTreeMap::new();
