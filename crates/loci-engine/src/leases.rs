@@ -145,8 +145,10 @@ impl Leases<'_> {
         let own = [
             &rounds.sweeping,
             &rounds.sweep_look,
+            &rounds.embedding_look,
             &rounds.examining,
             &rounds.examination_look,
+            &rounds.enrichment_look,
         ];
         for lease in own.into_iter().chain(embedding) {
             let _ = self.give_back(lease);

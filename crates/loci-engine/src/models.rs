@@ -132,11 +132,23 @@ impl Models<'_> {
         }))
     }
 
+    /// Keeps other processes from removing the vectors of this engine's model. Call this at least
+    /// every 150 seconds, so that the lease does not expire.
+    ///
+    /// # Errors
+    /// `unavailable` if the store does not answer.
+    pub(crate) fn claim(&self) -> Result<()> {
+        if self.search_mode == SearchMode::Words {
+            return Ok(());
+        }
+        // If another process with the same model holds it, that is sufficient.
+        let in_use = &self.rounds.of(self.embedder.model()).in_use;
+        self.leases.hold(in_use, &Partition::Whole).map(drop)
+    }
+
     /// Keeps other processes from removing the vectors of this engine's model, and removes some
-    /// vectors of unused models once its own has embedded everything. Returns the number of
-    /// passages; if it is not 0, there may be more. Pause between rounds, as with
-    /// [`sweep`](crate::Background::sweep), and call this at least every 150 seconds, so that the
-    /// lease does not expire.
+    /// vectors of unused models once its own has embedded everything. Returns the number of passages; if it is not 0, there may be
+    /// more. Pause between rounds, as with [`sweep`](crate::Background::sweep).
     ///
     /// # Errors
     /// `unavailable` if the store does not answer.
@@ -144,10 +156,8 @@ impl Models<'_> {
         if self.search_mode == SearchMode::Words {
             return Ok(0);
         }
+        self.claim()?;
         let chosen = self.embedder.model();
-        // If another process with the same model holds it, that is sufficient.
-        let in_use = &self.rounds.of(chosen).in_use;
-        self.leases.hold(in_use, &Partition::Whole)?;
         if !self.is_complete()? {
             return Ok(0);
         }

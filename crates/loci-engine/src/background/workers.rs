@@ -9,6 +9,7 @@ use loci_core::Result;
 
 use crate::background::Background;
 use crate::engine::Engine;
+use crate::leases::rounds::{Lease, Rounds};
 use crate::wakeup::{Wakeup, catch_panic};
 
 /// The time that a shutdown waits for the rounds that run. With the drain of the server it stays
@@ -71,58 +72,61 @@ impl Workers {
             ended,
             ending: Some(ending),
         };
-        let [noting, sweeping, embedding, enriching, examining] =
-            std::array::from_fn(|_| Arc::clone(engine));
+        let noting = Arc::clone(engine);
         workers.spawn(
             "noting calls",
             engine.audit().wakeup(),
             interval,
             move || flush_audit(&noting, linger, interval),
         );
-        workers.spawn("sweeping", &Arc::default(), interval, move || {
-            if !sweeping.leases().may_look(&sweeping.rounds.sweep_look)? {
-                return Ok(interval.max(LOOK_PAUSE));
-            }
-            let begun = Instant::now();
-            let removed = sweeping.background().sweep()?;
-            Ok(if removed > 0 {
-                sweeping.background().pause_after(begun.elapsed())
-            } else {
-                interval
-            })
-        });
+        let sweep = looking(
+            engine,
+            |rounds| &rounds.sweep_look,
+            move |engine| {
+                let begun = Instant::now();
+                let removed = engine.background().sweep()?;
+                Ok(if removed > 0 {
+                    engine.background().pause_after(begun.elapsed())
+                } else {
+                    interval
+                })
+            },
+        );
+        workers.spawn("sweeping", &Arc::default(), interval, sweep);
+        let claiming = Arc::clone(engine);
+        let mut embed = looking(
+            engine,
+            |rounds| &rounds.embedding_look,
+            move |engine| Ok(embed(engine)?.unwrap_or(interval.min(MODEL_CLAIM_MAX))),
+        );
         // Starts soon, so that no other process takes this one's model for an unused one.
         let to_embed = engine.background().embed_wakeup();
         workers.spawn("embedding", to_embed, START_PAUSE, move || {
-            Ok(embed(&embedding)?.unwrap_or(interval.min(MODEL_CLAIM_MAX)))
+            claiming.models().claim()?;
+            embed()
         });
+        let examine = looking(
+            engine,
+            |rounds| &rounds.examination_look,
+            move |engine| examine(engine, interval),
+        );
         // After the first calls are answered.
         let to_examine = engine.background().examine_wakeup();
-        let mut due = Instant::now();
-        workers.spawn("examination", to_examine, EXAMINE_PAUSE, move || {
-            // A person who decided something here sees at once what follows.
-            let is_rung = Instant::now() < due;
-            let pause = if is_rung
-                || examining
-                    .leases()
-                    .may_look(&examining.rounds.examination_look)?
-            {
-                examine(&examining, interval)?
-            } else {
-                LOOK_PAUSE
-            };
-            due = Instant::now() + pause;
-            Ok(pause)
-        });
+        workers.spawn("examination", to_examine, EXAMINE_PAUSE, examine);
+        let enrich = looking(
+            engine,
+            |rounds| &rounds.enrichment_look,
+            move |engine| {
+                Ok(if engine.background().enrich()? {
+                    Duration::ZERO
+                } else {
+                    engine.background().until_next_job(interval)
+                })
+            },
+        );
         // Jobs that other processes left can wait until the first calls are answered.
         let to_enrich = engine.background().enrich_wakeup();
-        workers.spawn("enrichment", to_enrich, START_PAUSE, move || {
-            Ok(if enriching.background().enrich()? {
-                Duration::ZERO
-            } else {
-                enriching.background().until_next_job(interval)
-            })
-        });
+        workers.spawn("enrichment", to_enrich, START_PAUSE, enrich);
         workers
     }
 
@@ -177,6 +181,29 @@ impl Workers {
         };
         // Without a thread, dropping `self` does this.
         let _ = thread::Builder::new().name("ending".to_owned()).spawn(end);
+    }
+}
+
+/// Returns rounds of work in any partition. One engine at a time looks where there is some, for which
+/// `look` is the lease. A ring is for work of this engine, so that it asks nobody, nor do the rounds that
+/// follow without a pause.
+fn looking<F: FnMut(&Engine) -> Result<Duration>>(
+    engine: &Arc<Engine>,
+    look: fn(&Rounds) -> &Lease,
+    mut round: F,
+) -> impl FnMut() -> Result<Duration> + use<F> {
+    let engine = Arc::clone(engine);
+    let (mut due, mut goes_on) = (Instant::now(), false);
+    move || {
+        let is_own = goes_on || Instant::now() < due;
+        let pause = if is_own || engine.leases().may_look(look(&engine.rounds))? {
+            round(&engine)?
+        } else {
+            LOOK_PAUSE
+        };
+        goes_on = pause.is_zero();
+        due = Instant::now() + pause;
+        Ok(pause)
     }
 }
 

@@ -213,7 +213,9 @@ pub(crate) struct Rounds {
     pub(crate) examining: Lease,
     /// The leases for the looks which partitions have such work.
     pub(crate) sweep_look: Lease,
+    pub(crate) embedding_look: Lease,
     pub(crate) examination_look: Lease,
+    pub(crate) enrichment_look: Lease,
     /// The state of the look at the files of memories.
     pub(crate) files: Mutex<FilesLook>,
     /// The state of the clock in the last sweep round.
@@ -236,7 +238,9 @@ impl Default for Rounds {
             sweeping: Lease::of("sweep", LEASE_SECONDS),
             examining: Lease::of("examine", EXAMINATION_LEASE_SECONDS),
             sweep_look: Lease::of("sweep look", LOOK_LEASE_SECONDS),
+            embedding_look: Lease::of("embed look", LOOK_LEASE_SECONDS),
             examination_look: Lease::of("examine look", LOOK_LEASE_SECONDS),
+            enrichment_look: Lease::of("enrich look", LOOK_LEASE_SECONDS),
             files: Mutex::default(),
             clock_look: Mutex::new(None),
             models: Mutex::default(),
