@@ -6,7 +6,7 @@
 //! and not to its model. So the model pays for nothing, and a view that is opened again later shows
 //! what is stored then. Each change is one operation of the engine, by the caller of the view.
 
-mod argument;
+pub(crate) mod argument;
 mod dismiss;
 mod edit;
 mod forget;
