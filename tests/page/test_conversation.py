@@ -235,6 +235,61 @@ class Conversation(unittest.TestCase):
                 self.assertEqual(texts(), before)
         self.assertEqual(self.faults(), [])
 
+    def looks(self, tool, given, dialect="mememory", check=lambda: None):
+        """Shows a view at every width in both themes, where it fits and has no fault of accessibility."""
+        for width in WIDTHS:
+            for theme in ("light", "dark"):
+                with self.subTest(width=width, theme=theme):
+                    mode = "auto" if theme == "light" else "legacy"
+                    shown = self.show(tool, given, dialect=dialect, width=width, theme=theme, mode=mode)
+                    self.assertLessEqual(shown["bytes"], 40_000)
+                    self.assertTrue(self.browser.driver.execute_script("return document.documentElement.scrollWidth <= innerWidth"))
+                    check()
+                    if AXE and width != 560:
+                        self.assertEqual(self.violations(), [])
+
+    def started(self):
+        """The texts that sessions start with, in order, as a command says them."""
+        lines = run(self.data, "bootstrap", "--project", "mill").stdout.decode().splitlines()
+        return [word for line in lines for word in ("anvil", "bellows", "chisel") if f"the {word} rule" in line]
+
+    def test_the_next_session_is_put_in_order_and_unpinned(self):
+        for word in ("anvil", "bellows", "chisel"):
+            add(self.data, f"Keep to the {word} rule.", "--project", "mill", "--type", "rule", "--bootstrap")
+        self.assertEqual(self.started(), ["anvil", "bellows", "chisel"])
+        browser = self.browser
+        self.looks("mempalace_status", {}, "mempalace")
+        self.show("stats", {})
+        self.assertIn("What the next session begins with", browser.text())
+        select = browser.find("select")
+        browser.driver.execute_script("arguments[0].value = 'mill'; arguments[0].dispatchEvent(new Event('change'))", select)
+        browser.says("Keep to the chisel rule.")
+        # By the keyboard: to the first memory, and it goes down past the second.
+        memories = browser.all(".memory")
+        browser.driver.execute_script("arguments[0].focus()", memories[0])
+        browser.driver.switch_to.active_element.send_keys(Keys.SHIFT + Keys.ARROW_DOWN)
+        browser.until(lambda: self.started() == ["bellows", "anvil", "chisel"], "the new order")
+        browser.says("Done.")
+        self.told("moved memory")
+        self.assertIn("anvil", browser.driver.switch_to.active_element.text)
+        browser.press("Undo")
+        browser.says("Undone")
+        self.assertEqual(self.started(), ["anvil", "bellows", "chisel"])
+        last = browser.all(".memory")[2]
+        browser.click(last.find_element("xpath", ".//button[text()='Move up']"))
+        browser.until(lambda: self.started() == ["anvil", "chisel", "bellows"], "the new order")
+        browser.says("Done.")
+        first = browser.all(".memory")[0]
+        browser.click(first.find_element("xpath", ".//button[text()='Unpin']"))
+        browser.until(lambda: self.started() == ["chisel", "bellows"], "what is left")
+        self.told("unpinned memory")
+        browser.press("Undo")
+        browser.says("Undone")
+        self.assertEqual(sorted(self.started()), ["anvil", "bellows", "chisel"])
+        self.show("mempalace_status", {}, dialect="mempalace", locale="de-AT")
+        self.assertIn("Womit die nächste Sitzung beginnt", browser.text())
+        self.assertEqual(self.faults(), [])
+
     def test_a_view_hears_its_host_alone_and_takes_no_harm_from_what_that_says(self):
         add(self.data, "The anvil is in the yard.", "--project", "forge")
         self.show("recall", {"query": "anvil", "project": "forge"})

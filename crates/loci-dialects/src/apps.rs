@@ -12,6 +12,8 @@ mod edit;
 mod forget;
 mod pair_decision;
 mod pin;
+mod session;
+mod session_place;
 mod share;
 mod show;
 mod shown_memory;
@@ -24,6 +26,9 @@ use crate::wire::rounded;
 
 /// The operations of the tools that search or list memories.
 const FINDING: [&str; 2] = ["memory:read", "search"];
+
+/// The tools with an overview, which agents call at the start of a session.
+const STARTING: [&str; 2] = ["mempalace_status", "stats"];
 
 /// A view of the conversation.
 #[derive(Debug)]
@@ -58,11 +63,18 @@ pub static VIEWS: &[AppView] = &[
         description: "The memory that was stored, beside those that it seems to contradict, and the ways to decide.",
         belongs_to: |tool| tool.compares,
     },
+    AppView {
+        name: "next",
+        uri: "ui://loci/next.html",
+        title: "The next session",
+        description: "The memories that the next session starts with, in order, with their tokens.",
+        belongs_to: |tool| STARTING.contains(&tool.name),
+    },
 ];
 
 /// The tools by which views read and act. They are no part of a dialect: a host offers them to views
 /// alone.
-pub static TOOLS: [Tool; 7] = [
+pub static TOOLS: [Tool; 9] = [
     Tool::of::<show::ShowMemories>(),
     Tool::of::<pin::PinMemory>(),
     Tool::of::<edit::EditMemory>(),
@@ -70,6 +82,8 @@ pub static TOOLS: [Tool; 7] = [
     Tool::of::<forget::ForgetMemory>(),
     Tool::of::<pair_decision::KeepMemory>(),
     Tool::of::<dismiss::DismissPair>(),
+    Tool::of::<session::ShowSession>(),
+    Tool::of::<session_place::MoveMemory>(),
 ];
 
 /// Returns the view of a tool, if it has one.

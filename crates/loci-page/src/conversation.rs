@@ -21,7 +21,7 @@ struct ViewPage {
     script: &'static str,
 }
 
-const PAGES: [ViewPage; 2] = [
+const PAGES: [ViewPage; 3] = [
     ViewPage {
         name: "found",
         title: "v-found",
@@ -31,6 +31,11 @@ const PAGES: [ViewPage; 2] = [
         name: "contradiction",
         title: "v-contradiction",
         script: include_str!("../assets/conversation/contradiction.js"),
+    },
+    ViewPage {
+        name: "next",
+        title: "v-next",
+        script: include_str!("../assets/conversation/next.js"),
     },
 ];
 

@@ -122,6 +122,7 @@ fn every_tool_that_searches_or_lists_has_a_view_and_those_that_compare_have_anot
     };
     assert_eq!(with("found"), FINDING);
     assert_eq!(with("contradiction"), ["remember", "store_memory"]);
+    assert_eq!(with("next"), ["mempalace_status", "stats"]);
     for tool in &apps::TOOLS {
         assert!(
             tools().all(|other| other.name != tool.name),
@@ -260,6 +261,59 @@ fn a_pair_is_decided_and_the_decision_is_taken_back() {
         world.act(&ann, "dismiss", pair).unwrap();
         assert_eq!(is_dismissed(), dismissed);
     }
+}
+
+#[test]
+fn the_start_of_a_session_is_put_in_order_and_back() {
+    let world = World::new();
+    let ann = user("ann", &[Scope::Read, Scope::Write]);
+    let pinned = |content: &str, project: &str| {
+        let rule = json!({"content": content, "type": "rule", "delivery": "bootstrap", "project": project});
+        let stored = world.call(&ann, "mememory", "remember", rule);
+        stored.structured["id"].as_str().unwrap().to_owned()
+    };
+    let ids = ["Keep to one.", "Keep to two."].map(|content| pinned(content, "mill"));
+    let start = |project: Value| {
+        world
+            .act(&ann, "session", json!({"project": project}))
+            .unwrap()
+    };
+    let order = || -> Vec<String> {
+        let start = start(json!("mill"));
+        let items = start["items"].as_array().unwrap();
+        let id = |item: &Value| item["memory"]["id"].as_str().unwrap().to_owned();
+        items.iter().map(id).collect()
+    };
+    assert_eq!(start(Value::Null)["items"], json!([]));
+    assert_eq!(start(Value::Null)["projects"], json!(["mill"]));
+    assert_eq!(order(), ids);
+    let shown = start(json!("mill"));
+    let ends = |item: usize| {
+        (
+            &shown["items"][item]["can_rise"],
+            &shown["items"][item]["can_fall"],
+        )
+    };
+    assert_eq!(ends(0), (&json!(false), &json!(true)));
+    assert!(shown["tokens"].as_u64().unwrap() > 0 && shown["held_back"] == 0);
+    let moved = |to: Value| world.act(&ann, "move", json!({"id": ids[0], "to": to}));
+    let back = moved(json!({"direction": "down"})).unwrap()["back"].take();
+    assert_eq!(order(), [ids[1].clone(), ids[0].clone()]);
+    moved(back).unwrap();
+    assert_eq!(order(), ids);
+    moved(json!({"after": ids[1]})).unwrap();
+    moved(json!({"before": ids[1]})).unwrap();
+    assert_eq!(order(), ids);
+    for to in [
+        json!({"direction": "up"}),
+        json!({}),
+        json!({"before": ids[1], "after": ids[1]}),
+        json!({"before": ids[0]}),
+    ] {
+        let refused = moved(to.clone()).map_err(of_code);
+        assert_eq!(refused, Err(ErrorCode::InvalidArgument), "{to}");
+    }
+    assert_eq!(order(), ids);
 }
 
 #[test]

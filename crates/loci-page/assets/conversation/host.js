@@ -42,6 +42,8 @@ const host = {
   sent: 0,
   /** The user for whom the call acted, if its tool set names one. */
   user: undefined,
+  /** The arguments of the call that the view stands beside. */
+  given: {},
   /** What was done in this view, for the model. */
   done: [],
 
@@ -118,6 +120,9 @@ const host = {
       }
     } else if (id !== undefined) {
       this.answer(message);
+    } else if (method === "ui/notifications/tool-input") {
+      const given = params?.arguments;
+      this.given = given && typeof given === "object" ? given : {};
     } else if (method === "ui/notifications/tool-result") {
       show(params ?? {});
     } else if (method === "ui/notifications/host-context-changed") {
