@@ -290,6 +290,88 @@ class Conversation(unittest.TestCase):
         self.assertIn("Womit die nächste Sitzung beginnt", browser.text())
         self.assertEqual(self.faults(), [])
 
+    def test_facts_lie_along_the_time_and_lead_to_each_other(self):
+        facts = [("crane", "stands at", "north pier"), ("crane", "stands at", "south pier"), ("ship", "waits for", "crane")]
+        for subject, predicate, other in facts:
+            given = {"subject": subject, "predicate": predicate, "object": other, "valid_from": "2024-01-01"}
+            call(self.server, "mempalace", "mempalace_kg_add", given)
+        ended = {"subject": "crane", "predicate": "stands at", "object": "north pier", "ended": "2025-03-01"}
+        call(self.server, "mempalace", "mempalace_kg_invalidate", ended)
+        browser = self.browser
+        self.looks("mempalace_kg_query", {"entity": "crane"}, "mempalace", lambda: browser.says("north pier"))
+        self.show("mempalace_kg_query", {"entity": "crane"}, dialect="mempalace")
+        self.assertEqual([lane.text for lane in browser.all(".lane h2")], ["stands at →", "← waits for"])
+        self.assertEqual([bar.get_attribute("class") for bar in browser.all(".bar")], ["bar", "bar holds", "bar holds"])
+        widths = [bar.size["width"] for bar in browser.all(".bar")]
+        self.assertLess(widths[0], widths[1])
+        self.assertEqual(browser.find("svg").get_attribute("aria-label"), "Leads to: north pier, south pier, ship")
+        self.assertEqual(len(browser.all("svg line")), 3)
+        # One of the others is looked at by the keyboard.
+        browser.driver.execute_script("arguments[0].focus()", browser.find(".actions button:nth-child(3)"))
+        browser.driver.switch_to.active_element.send_keys(Keys.ENTER)
+        browser.until(lambda: browser.find("select").get_property("value") == "ship", "the ship")
+        browser.says("waits for →")
+        self.show("mempalace_kg_stats", {}, dialect="mempalace", locale="de")
+        self.assertIn("Fakten im Lauf der Zeit", browser.text())
+        self.assertEqual(browser.find("select").get_property("value"), "crane")
+        self.assertEqual(self.faults(), [])
+
+    def test_the_palace_is_a_picture_of_its_places(self):
+        for number in range(6):
+            add(self.data, f"Beam {number} of the barn.", "--project", "barn", "--type", "fact" if number else "rule")
+        browser = self.browser
+        self.looks("mempalace_get_taxonomy", {}, "mempalace", lambda: browser.says("barn · 6"))
+        self.show("mempalace_list_wings", {}, dialect="mempalace", width=900)
+        sizes = lambda: {box.text: box.size["width"] * box.size["height"] for box in browser.all(".area")}  # noqa: E731
+        whole = browser.find(".areas").size
+        self.assertAlmostEqual(sum(sizes().values()) / (whole["width"] * whole["height"]), 1, delta=0.05)
+        browser.driver.execute_script("arguments[0].focus()", browser.find("[title='barn · 6']"))
+        browser.driver.switch_to.active_element.send_keys(Keys.ENTER)
+        browser.says("fact · 5")
+        self.assertGreater(sizes()["fact · 5"], 3 * sizes()["rule · 1"])
+        browser.press("fact · 5")
+        browser.until(lambda: "barn / fact" in "".join(self.of_host("window.said")), "the message")
+        browser.press("All places")
+        browser.says("The palace")
+        self.assertEqual(self.faults(), [])
+
+    def test_the_review_is_decided_by_keys_and_each_is_taken_back(self):
+        add(self.data, "The winch pulls 20 tons at the old gate.", "--project", "yard")
+        add(self.data, "The winch pulls 90 tons at the old gate.", "--project", "yard")
+        browser = self.browser
+        winch = lambda: [text for text in self.texts("winch", "yard") if "winch" in text]  # noqa: E731
+        examined = lambda: "winch" in self.reviewed()  # noqa: E731
+        browser.until(examined, "the examination")
+        self.looks("memory_health", {"user_id": "local"}, "memory-mcp", lambda: browser.until(lambda: browser.all(".ways button"), "an item"))
+        self.show("help", {})
+        browser.click(browser.find("h1"))
+        for _ in range(30):
+            if "winch" in browser.text():
+                break
+            browser.driver.switch_to.active_element.send_keys("j")
+        self.assertIn("20 tons", browser.text())
+        self.assertIn("seem to contradict", browser.text())
+        self.assertEqual(len(winch()), 2)
+        browser.driver.switch_to.active_element.send_keys("2")
+        browser.says("Done.")
+        self.told("replaces memory")
+        self.assertEqual(winch(), ["The winch pulls 90 tons at the old gate."])
+        browser.driver.switch_to.active_element.send_keys("z")
+        browser.says("Undone")
+        self.assertEqual(len(winch()), 2)
+        self.show("mempalace_memories_filed_away", {}, dialect="mempalace", locale="de")
+        self.assertIn("Durchsehen", browser.text())
+        self.assertEqual(self.faults(), [])
+
+    def texts(self, query, project):
+        """The texts that an agent gets."""
+        found = call(self.server, "mememory", "recall", {"query": query, "project": project})
+        return [hit["memory"]["content"] for hit in found["structuredContent"]["result"]]
+
+    def reviewed(self):
+        """What a command lists that waits for a decision."""
+        return run(self.data, "review", "list").stdout.decode()
+
     def test_a_view_hears_its_host_alone_and_takes_no_harm_from_what_that_says(self):
         add(self.data, "The anvil is in the yard.", "--project", "forge")
         self.show("recall", {"query": "anvil", "project": "forge"})
