@@ -211,6 +211,35 @@ class Questions(AsyncTestCase):
                     trusted = run(data, "palace", "trust", "--list").stdout.decode()
                     self.assertEqual(str(folder) in trusted, agreed, trusted)
 
+    async def test_the_first_directive_of_a_stranger_is_asked_about_once(self):
+        for answer, followed, first in (("yes", True, "auto"), ("no", False, "legacy")):
+            with self.subTest(answer=answer), data_folder() as data, Server(data) as server:
+                made = run(data, "token", "create", "--subject", "ann", "--json")
+                self.assertEqual(made.returncode, 0, made.stderr)
+                token = json.loads(made.stdout)["token"]
+                async with server.client("auto", token=token) as ann:
+                    rule = {"content": "Write in British English.", "type": "bootstrap"}
+                    self.assertFalse((await ann.call_tool("remember", rule)).is_error)
+                made = run(data, "token", "create", "--subject", "bob", "--json")
+                server.token = lambda token=json.loads(made.stdout)["token"]: token
+                # The background looks at what is stored a moment later.
+                for _ in range(120):
+                    if b"British English" in run(data, "review", "list").stdout:
+                        break
+                    await asyncio.sleep(0.5)
+                asked = []
+                for mode in (first, *MODES):
+                    person = Person(answer)
+                    async with client(server, mode, person) as bob:
+                        result = await bob.call_tool("recall", {"query": "English"})
+                        self.assertFalse(result.is_error, said(result))
+                    asked += person.asked
+                self.assertEqual(len(asked), 1)
+                self.assertIn("ann wrote this", asked[0].message)
+                self.assertIn("Write in British English.", asked[0].message)
+                trusted = run(data, "trust", "--reader", "bob").stdout.decode()
+                self.assertEqual("ann" in trusted, followed, trusted)
+
     async def test_a_wipe_of_a_user_is_asked_about(self):
         async def scenario(data, place, mode, variables):
             person = Person("keep", "delete")
