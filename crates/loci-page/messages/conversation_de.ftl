@@ -62,3 +62,5 @@ v-as-note = Als Notiz lassen
 v-accept = Agenten folgen lassen
 v-keep-newer = Die neuere behalten
 v-keep-older = Die ältere behalten
+v-newer = Die neuere
+v-older = Die ältere

@@ -62,3 +62,5 @@ v-as-note = Leave it as a note
 v-accept = Have agents follow it
 v-keep-newer = Keep the newer one
 v-keep-older = Keep the older one
+v-newer = The newer one
+v-older = The older one

@@ -38,7 +38,7 @@ class Review {
     }
     const text = (memory) => make("div", "side", make("div", "text", memory.text + (memory.is_cut ? " …" : "")), placeOf(memory));
     const pair = item.other
-      ? make("div", "pair", make("div", "", make("h2", "", say("v-stored-now")), text(item.memory)), make("div", "", make("h2", "", say("v-stored-before")), text(item.other)))
+      ? make("div", "pair", make("div", "", make("h2", "", say("v-newer")), text(item.memory)), make("div", "", make("h2", "", say("v-older")), text(item.other)))
       : text(item.memory);
     this.choices = this.ways(item);
     const buttons = this.choices.map(({ name, may, decide, sentence }, number) => {
