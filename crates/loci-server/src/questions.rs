@@ -37,6 +37,9 @@ const SESSION_TIME: Duration = Duration::from_hours(1);
 const SESSIONS_MAX: usize = 1_024;
 /// The most questions whose calls wait to be repeated; beyond it, calls do not ask.
 const OPEN_MAX: usize = 256;
+/// The most bytes of the reply of a call that waits to be repeated; one with a larger reply does not ask,
+/// so that the waiting calls of all clients stay within some megabytes.
+const OPEN_REPLY_BYTES_MAX: usize = 64 << 10;
 /// The most questions whose answers are waited for.
 const WAITING_MAX: usize = 256;
 /// The time for which a question is remembered beyond its limit, so that a late answer finds what the call did.
@@ -208,13 +211,17 @@ impl Questions {
     }
 
     /// Keeps a question until its call is repeated; returns the name under which it is kept. `None` if
-    /// too many are.
+    /// too many are, or the reply of the call is large.
     pub(crate) fn open(
         &self,
         call: CallKey,
         question: Question,
         done: Option<DoneCall>,
     ) -> Option<String> {
+        let bytes = |done: &DoneCall| done.reply.texts().map(str::len).sum::<usize>();
+        if done.as_ref().map_or(0, bytes) > OPEN_REPLY_BYTES_MAX {
+            return None;
+        }
         let name = random_name()?;
         let mut open = lock(&self.open);
         let now = Instant::now();
@@ -367,6 +374,24 @@ mod tests {
         let name = questions.open(call.clone(), question(), None).unwrap();
         tokio::time::advance(Duration::from_mins(12)).await;
         assert!(questions.take(&name, &call).is_none(), "it is forgotten");
+    }
+
+    #[tokio::test]
+    async fn calls_with_large_replies_and_too_many_calls_are_not_kept() {
+        let questions = questions();
+        let call = CallKey::of(&Caller::local(), "mememory", "remember", &json!({}));
+        let done = |bytes: usize| {
+            let reply = Reply::new("x".repeat(bytes), json!({}), None);
+            let decided = reply.clone();
+            Some(DoneCall { reply, decided })
+        };
+        let open = |bytes| {
+            questions
+                .open(call.clone(), question(), done(bytes))
+                .is_some()
+        };
+        assert!(!open(OPEN_REPLY_BYTES_MAX + 1));
+        assert_eq!((0..OPEN_MAX + 9).filter(|_| open(1)).count(), OPEN_MAX);
     }
 
     #[tokio::test]
