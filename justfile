@@ -121,9 +121,10 @@ page: environment programs
 page-quick: environment programs
     LOCI_PAGE=quick python -m unittest discover --start-directory tests/page --verbose
 
-# Takes the pictures of README and of docs/page.md again, from the product in Chromium; look at them before you commit
+# Takes the pictures of README, docs/page.md and docs/conversation.md again, from the product in Chromium; look at them before you commit
 pictures: environment programs
     LOCI_BLESS=1 python -m unittest discover --start-directory tests/page --pattern 'test_pictures*.py' --verbose
+    LOCI_BLESS=1 python -m unittest discover --start-directory tests/page --pattern 'test_conversation.py' -k Pictures --verbose
 
 # Builds the book of docs into target/book, and its charts; a warning or a link to nothing is an error. Installs mdBook into target/tools
 docs:

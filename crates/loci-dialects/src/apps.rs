@@ -6,12 +6,18 @@
 //! and not to its model. So the model pays for nothing, and a view that is opened again later shows
 //! what is stored then. Each change is one operation of the engine, by the caller of the view.
 
-mod argument;
+pub(crate) mod argument;
 mod dismiss;
 mod edit;
+mod facts;
 mod forget;
 mod pair_decision;
+mod palace;
 mod pin;
+mod review;
+mod session;
+mod session_place;
+mod settle;
 mod share;
 mod show;
 mod shown_memory;
@@ -24,6 +30,27 @@ use crate::wire::rounded;
 
 /// The operations of the tools that search or list memories.
 const FINDING: [&str; 2] = ["memory:read", "search"];
+
+/// The tools with an overview, which agents call at the start of a session.
+const STARTING: [&str; 2] = ["mempalace_status", "stats"];
+
+/// The tools that read facts.
+const OF_FACTS: [&str; 3] = [
+    "mempalace_kg_query",
+    "mempalace_kg_stats",
+    "mempalace_kg_timeline",
+];
+
+/// The tools that count memories by their places.
+const OF_PLACES: [&str; 3] = [
+    "mempalace_get_taxonomy",
+    "mempalace_list_rooms",
+    "mempalace_list_wings",
+];
+
+/// The tools that say how the memory is. No reply of a tool says that something is held back: only
+/// session starts do, which are no tools.
+const OF_REVIEW: [&str; 3] = ["help", "mempalace_memories_filed_away", "memory_health"];
 
 /// A view of the conversation.
 #[derive(Debug)]
@@ -58,11 +85,39 @@ pub static VIEWS: &[AppView] = &[
         description: "The memory that was stored, beside those that it seems to contradict, and the ways to decide.",
         belongs_to: |tool| tool.compares,
     },
+    AppView {
+        name: "next",
+        uri: "ui://loci/next.html",
+        title: "The next session",
+        description: "The memories that the next session starts with, in order, with their tokens.",
+        belongs_to: |tool| STARTING.contains(&tool.name),
+    },
+    AppView {
+        name: "facts",
+        uri: "ui://loci/facts.html",
+        title: "Facts over time",
+        description: "The facts of an entity along the time, and the entities that they lead to.",
+        belongs_to: |tool| OF_FACTS.contains(&tool.name),
+    },
+    AppView {
+        name: "palace",
+        uri: "ui://loci/palace.html",
+        title: "The palace",
+        description: "The places of memories, as areas in the proportion of their numbers.",
+        belongs_to: |tool| OF_PLACES.contains(&tool.name),
+    },
+    AppView {
+        name: "review",
+        uri: "ui://loci/review.html",
+        title: "Review",
+        description: "The items that wait for a decision of the person, one at a time.",
+        belongs_to: |tool| OF_REVIEW.contains(&tool.name),
+    },
 ];
 
 /// The tools by which views read and act. They are no part of a dialect: a host offers them to views
 /// alone.
-pub static TOOLS: [Tool; 7] = [
+pub static TOOLS: [Tool; 13] = [
     Tool::of::<show::ShowMemories>(),
     Tool::of::<pin::PinMemory>(),
     Tool::of::<edit::EditMemory>(),
@@ -70,6 +125,12 @@ pub static TOOLS: [Tool; 7] = [
     Tool::of::<forget::ForgetMemory>(),
     Tool::of::<pair_decision::KeepMemory>(),
     Tool::of::<dismiss::DismissPair>(),
+    Tool::of::<session::ShowSession>(),
+    Tool::of::<session_place::MoveMemory>(),
+    Tool::of::<facts::ShowFacts>(),
+    Tool::of::<palace::ShowPalace>(),
+    Tool::of::<review::ShowReview>(),
+    Tool::of::<settle::SettleItem>(),
 ];
 
 /// Returns the view of a tool, if it has one.

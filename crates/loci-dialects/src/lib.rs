@@ -13,17 +13,20 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a failed test may panic"))]
 
+mod answers;
 pub mod anthropic;
 pub mod apps;
 pub mod engram;
 mod faults;
 mod forgetting;
+mod hints;
 mod lenient;
 pub mod mememory;
 pub mod memory_mcp;
 pub mod mempalace;
 pub mod openai;
 mod overview;
+pub mod questions;
 pub mod reference;
 mod schema;
 mod tool;
@@ -32,9 +35,10 @@ mod violations;
 mod window;
 mod wire;
 
+pub use hints::Hints;
 pub use tool::{
-    Complete, Context, Dialect, Hints, Reply, Resource, Resources, Tool, TypedTool, UsualTools,
-    bootstrap_command,
+    Complete, Context, Dialect, RaisedQuestion, Reply, Resource, Resources, Tool, TypedTool,
+    UsualTools, bootstrap_command,
 };
 pub use wire::{explained, ttl_seconds};
 

@@ -12,7 +12,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
+use crate::hints::Hints;
 use crate::lenient;
+use crate::questions::Question;
 use crate::schema::{self, Checker};
 
 /// The context of a call.
@@ -23,6 +25,15 @@ pub struct Context<'a> {
     /// The caller, from the transport; for a tool of a dialect with a
     /// [`user_argument`](Dialect::user_argument), the named user with the caller's scopes.
     pub caller: &'a Caller,
+}
+
+/// A question to the person that a finished call raises.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RaisedQuestion {
+    /// The question.
+    pub question: Question,
+    /// The reply of the call once the person has decided: without the words that ask for a decision.
+    pub decided: Reply,
 }
 
 /// The reply of a tool: a self-contained text, and the same as a structured value.
@@ -44,6 +55,8 @@ pub struct Reply {
     pub memories: Vec<String>,
     /// The ids of the memories that the stored one seems to contradict, for a view.
     pub contradicted: Vec<String>,
+    /// The question to the person that the call raises, if it raises one. No text has it.
+    pub question: Option<Box<RaisedQuestion>>,
 }
 
 impl Reply {
@@ -58,6 +71,7 @@ impl Reply {
             results,
             memories: Vec::new(),
             contradicted: Vec::new(),
+            question: None,
         }
     }
 
@@ -68,6 +82,17 @@ impl Reply {
         Reply {
             memories: vec![stored.to_string()],
             contradicted,
+            ..self
+        }
+    }
+
+    /// Returns the reply with the question to the person that the call raises, if it raises one, and
+    /// the reply that it has once the person decided.
+    #[must_use]
+    pub fn with_question(self, question: Option<Question>, decided: Reply) -> Self {
+        let raised = question.map(|question| Box::new(RaisedQuestion { question, decided }));
+        Reply {
+            question: raised,
             ..self
         }
     }
@@ -156,54 +181,6 @@ fn without_fractions(value: &mut Value) {
     }
 }
 
-/// The hints of a tool for hosts (MCP tool annotations).
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "the protocol has these four, each on its own"
-)]
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Hints {
-    /// The tool changes nothing.
-    pub read_only: bool,
-    /// The tool may remove or overwrite data.
-    pub destructive: bool,
-    /// A second call with the same arguments has no further effect.
-    pub idempotent: bool,
-    /// The tool accesses more than the store.
-    pub open_world: bool,
-}
-
-impl Hints {
-    /// Only reads.
-    pub const READS: Self = Hints {
-        read_only: true,
-        destructive: false,
-        idempotent: true,
-        open_world: false,
-    };
-    /// Adds something; a second call adds it once more.
-    pub const ADDS: Self = Hints {
-        read_only: false,
-        idempotent: false,
-        ..Hints::READS
-    };
-    /// Adds something; a second call adds nothing.
-    pub const ADDS_ONCE: Self = Hints {
-        idempotent: true,
-        ..Hints::ADDS
-    };
-    /// Overwrites or removes something; a second call finds that done.
-    pub const REPLACES: Self = Hints {
-        destructive: true,
-        ..Hints::ADDS_ONCE
-    };
-    /// Overwrites or removes something; a second call may do more.
-    pub const CHANGES: Self = Hints {
-        destructive: true,
-        ..Hints::ADDS
-    };
-}
-
 /// A tool as a type: its arguments, its reply and its operation.
 pub trait TypedTool {
     /// The name on the wire.
@@ -238,6 +215,15 @@ pub trait TypedTool {
         Vec::new()
     }
 
+    /// Returns the question to the person that a call raises before it runs, if it raises one: whether
+    /// something is deleted for good. Only tools that destroy something are looked at.
+    ///
+    /// # Errors
+    /// Any; then the call raises no question, and says itself what is wrong.
+    fn question(_call: &Call<'_>, _arguments: &Self::Arguments) -> Result<Option<Question>> {
+        Ok(None)
+    }
+
     /// Runs the tool.
     ///
     /// # Errors
@@ -269,6 +255,7 @@ pub struct Tool {
     input: fn() -> Value,
     output: fn() -> Value,
     faults: fn(&Value) -> Vec<Error>,
+    question: fn(&Call<'_>, Value) -> Result<Option<Question>>,
     run: fn(&Call<'_>, Value) -> Result<Reply>,
     checker: OnceLock<Checker>,
 }
@@ -290,14 +277,16 @@ impl Tool {
             input: schema::input_of::<T::Arguments>,
             output: schema::output_of::<T::Output>,
             faults: T::faults,
-            run: |call, arguments| {
-                let arguments = serde_json::from_value(arguments).map_err(|error| {
-                    Error::new(ErrorCode::InvalidArgument, format!("arguments: {error}"))
-                })?;
-                T::run(call, arguments)
-            },
+            question: |call, arguments| T::question(call, &typed(arguments)?),
+            run: |call, arguments| T::run(call, typed(arguments)?),
             checker: OnceLock::new(),
         }
+    }
+
+    /// Returns the question to the person that a call with these arguments raises before it runs.
+    pub(crate) fn question(&self, call: &Call<'_>, arguments: Value) -> Result<Option<Question>> {
+        let PreparedArguments { arguments, .. } = self.prepare(arguments)?;
+        (self.question)(call, arguments)
     }
 
     /// Returns the description for a model.
@@ -406,6 +395,12 @@ impl Tool {
         schema::refuse(&faults)?;
         Ok(PreparedArguments { arguments, renames })
     }
+}
+
+/// Returns checked arguments as their type.
+fn typed<T: DeserializeOwned>(arguments: Value) -> Result<T> {
+    serde_json::from_value(arguments)
+        .map_err(|error| Error::new(ErrorCode::InvalidArgument, format!("arguments: {error}")))
 }
 
 /// The arguments of a call under the names of the schema.
@@ -540,13 +535,25 @@ impl Dialect {
     /// return, without doing anything else. Records the call in the audit log and returns the error
     /// (`forbidden`, naming the scopes).
     pub fn deny(&self, tool: &Tool, context: Context<'_>, arguments: Map<String, Value>) -> Error {
+        self.refuse(tool, context, arguments, tool.denial())
+    }
+
+    /// Rejects a call with this error, without doing anything else. Records the call in the audit log
+    /// and returns the error.
+    pub fn refuse(
+        &self,
+        tool: &Tool,
+        context: Context<'_>,
+        arguments: Map<String, Value>,
+        error: Error,
+    ) -> Error {
         let arguments = Value::Object(arguments);
         let own = self.caller(context.caller);
         let caller = self.acting(&own, &arguments).unwrap_or(own);
-        let denied = self.enter(tool, context, caller, &[], arguments, |_, _| {
-            Err(tool.denial())
+        let refused = self.enter(tool, context, caller, &[], arguments, |_, _| {
+            Err(error.clone())
         });
-        denied.err().unwrap_or_else(|| tool.denial())
+        refused.err().unwrap_or(error)
     }
 
     /// Enters the engine for a call of a tool.
@@ -580,7 +587,7 @@ impl Dialect {
 
     /// Returns the caller acting as the user that the arguments name, if the dialect has such an
     /// argument. If it is missing or not a string, the schema rejects the call.
-    fn acting(&self, caller: &Caller, arguments: &Value) -> Result<Caller> {
+    pub(crate) fn acting(&self, caller: &Caller, arguments: &Value) -> Result<Caller> {
         let fields = arguments.as_object();
         let named = fields.and_then(|fields| self.user_in(fields));
         let named = self.user_argument.zip(named);

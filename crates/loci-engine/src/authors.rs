@@ -156,7 +156,7 @@ pub(crate) fn hold_changed_orders(mut note: Memory, known: Option<&Memory>) -> M
 /// Returns where the words of a memory come from, if they are of strangers, also if the reader stored them; `None`
 /// for others. A directive that came in a file [waits](UNREVIEWED) instead, because a person can accept
 /// it.
-fn place_of_strangers(memory: &Memory) -> Option<&'static str> {
+pub(crate) fn place_of_strangers(memory: &Memory) -> Option<&'static str> {
     match memory.said_by() {
         SaidBy::Tool => Some("tools"),
         SaidBy::Web => Some("the web"),

@@ -1,7 +1,7 @@
 //! The items that people should decide about memories, as a step in the background found them, and as
 //! far as one caller may read them.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use loci_core::limits::OPEN_ITEMS_MAX;
 use loci_core::{CollectionFilter, Filter, Memory, MemoryId, OpenItem, Result, Store, Superseded};
@@ -9,6 +9,8 @@ use sha2::{Digest, Sha256};
 
 use crate::access::Access;
 use crate::actor::Actor;
+use crate::authors::place_of_strangers;
+use crate::certainty::Certainty;
 use crate::engine::Engine;
 use crate::settings::Settings;
 
@@ -70,49 +72,12 @@ impl ItemKind {
     }
 }
 
-/// How certain a contradiction is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Certainty {
-    /// Nearly all pairs of this kind contradict each other.
-    Sure,
-    /// Most of them do.
-    Likely,
-    /// The evidence is small.
-    Maybe,
-}
-
-/// The weighted sums of evidence from which a contradiction is sure and likely. They were chosen on
-/// the dev half of `crates/loci-bench/src/certainty`, and evaluated on the other half
-/// (`loci-bench certainty`).
-const SURE_FROM: f64 = 2.5;
-const LIKELY_FROM: f64 = 1.7;
-
 impl Certainty {
-    /// Returns the certainty of a contradiction with this [sum](crate::Pair::certainty); `None` if
-    /// it is no contradiction.
-    pub fn of_contradiction(sum: f64) -> Option<Self> {
-        match sum {
-            sum if sum >= SURE_FROM => Some(Certainty::Sure),
-            sum if sum >= LIKELY_FROM => Some(Certainty::Likely),
-            sum if sum > 0.0 => Some(Certainty::Maybe),
-            _ => None,
-        }
-    }
-
     /// Returns the certainty of an item, if it is a contradiction.
     pub fn of(kind: ItemKind, item: &OpenItem) -> Option<Self> {
         (kind == ItemKind::Contradiction)
             .then(|| Certainty::of_contradiction(item.certainty as f64 / 1_000.0))
             .flatten()
-    }
-
-    /// Returns its name.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Certainty::Sure => "sure",
-            Certainty::Likely => "likely",
-            Certainty::Maybe => "maybe",
-        }
     }
 }
 
@@ -183,6 +148,40 @@ impl OpenItems<'_> {
             _ => true,
         });
         Ok(items)
+    }
+
+    /// Returns a directive of an author about whom the caller has decided nothing yet, with the key of
+    /// its item: the author's directives are not taken, and none of them was dismissed. Words of the web,
+    /// of tools and of unreviewed files have no such author.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    pub fn directive_of_new_author(&self) -> Result<Option<(String, Memory)>> {
+        let is_directive = |(kind, _): &(ItemKind, OpenItem)| *kind == ItemKind::Directive;
+        let items = self.list()?.into_iter().filter(is_directive);
+        let keys: HashMap<MemoryId, String> =
+            items.map(|(_, item)| (item.memory, item.key)).collect();
+        if keys.is_empty() {
+            return Ok(None);
+        }
+        let dismissed = self.settings.dismissed()?;
+        let filter = self.access.filter(CollectionFilter::Any);
+        let ids: Vec<MemoryId> = keys.keys().cloned().collect();
+        let mut found = self.store.get_all(&filter, &ids)?;
+        let is_decided = |memory: &Memory| {
+            let key = keys.get(&memory.id);
+            key.is_some_and(|key| dismissed.contains(key))
+        };
+        let decided = found.iter().filter(|memory| is_decided(memory));
+        let known: HashSet<String> = decided.map(|memory| memory.writer().to_owned()).collect();
+        found.retain(|memory| {
+            let is_known = known.contains(memory.writer());
+            !is_known && !memory.is_unreviewed() && place_of_strangers(memory).is_none()
+        });
+        let first = found
+            .into_iter()
+            .min_by(|a, b| (a.created_at, &a.id).cmp(&(b.created_at, &b.id)));
+        Ok(first.and_then(|memory| Some((keys.get(&memory.id)?.clone(), memory))))
     }
 
     /// Returns the memories among these that the caller may read and that nothing supersedes.

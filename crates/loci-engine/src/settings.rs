@@ -119,7 +119,7 @@ impl<'a> Settings<'a> {
     }
 
     /// Makes a reader take the directives of an author, or stop; returns true if that is a change.
-    /// No tool calls it: it is the choice of a user. Durable when it returns.
+    /// No tool of an agent calls it: it is the choice of a user. Durable when it returns.
     ///
     /// # Errors
     /// `invalid_argument` for an invalid author; `unavailable` if the store cannot be written.

@@ -59,6 +59,16 @@ pub struct Choice {
     passed_over: Vec<(PathBuf, io::Result<String>)>,
 }
 
+impl Choice {
+    /// Returns the folder of the nearest plan that does not count, and the wing that it names; `None` if
+    /// no such plan can be read, or the user agreed to a name.
+    pub fn named_for_itself(&self) -> Option<(&Path, &str)> {
+        let is_agreed = matches!(self.source, WingSource::Name(_));
+        let (folder, named) = self.passed_over.first().filter(|_| !is_agreed)?;
+        Some((folder, named.as_deref().ok()?))
+    }
+}
+
 /// The plans that the user agreed to.
 pub struct Trust {
     file: PathBuf,

@@ -3,17 +3,13 @@
 //! A client that does not declare the extension gets nothing of this, not even the tools of views, so
 //! that its model pays for nothing.
 
-use http::HeaderValue;
-use http::request::Parts;
 use loci_dialects::apps::{self, AppView};
 use rmcp::model::{
-    ClientCapabilities, ClientJsonRpcMessage, ClientRequest, MetaObject, Resource,
-    ResourceContents, Tool as ProtocolTool,
+    ClientCapabilities, MetaObject, Resource, ResourceContents, Tool as ProtocolTool,
 };
 use serde_json::{Value, json};
 
 use crate::catalog;
-use crate::request_context::{SESSION_HEADER, session_of};
 use crate::tool_form::ServedDialect;
 
 /// The page of a view, whose scripts call the tools of views with this text before their names.
@@ -27,8 +23,6 @@ const MEDIA_TYPE: &str = "text/html;profile=mcp-app";
 const UI: &str = "ui";
 /// The key by which the first hosts found the page of a tool; they still read it.
 const UI_RESOURCE: &str = "ui/resourceUri";
-/// The beginning of the sessions that this server assigns.
-const SESSION_BEGINNING: &str = "apps-";
 
 /// Returns true if a client with these capabilities shows views.
 pub(crate) fn are_shown_by(capabilities: &ClientCapabilities) -> bool {
@@ -37,35 +31,6 @@ pub(crate) fn are_shown_by(capabilities: &ClientCapabilities) -> bool {
     let types = declared.and_then(|declared| declared.get("mimeTypes")?.as_array());
     types.is_some_and(|types| types.iter().any(|one| one == MEDIA_TYPE))
 }
-
-/// Returns true if this is the greeting of a client that shows views, after which its requests
-/// carry no capabilities.
-pub(crate) fn is_greeting(message: &ClientJsonRpcMessage) -> bool {
-    let ClientJsonRpcMessage::Request(message) = message else {
-        return false;
-    };
-    match &message.request {
-        ClientRequest::InitializeRequest(request) => are_shown_by(&request.params.capabilities),
-        _ => false,
-    }
-}
-
-/// Returns the name of a session of a client that shows views. Nothing is kept under it: its
-/// beginning says all that the server has to know, and grants nothing.
-pub(crate) fn new_session() -> Option<HeaderValue> {
-    let mut bytes = [0; 16];
-    getrandom::fill(&mut bytes).ok()?;
-    let name = format!("{SESSION_BEGINNING}{:032x}", u128::from_be_bytes(bytes));
-    HeaderValue::from_str(&name).ok()
-}
-
-/// Returns true if the request is of such a session.
-pub(crate) fn is_of_session(parts: &Parts) -> bool {
-    session_of(parts).is_some_and(|session| session.starts_with(SESSION_BEGINNING))
-}
-
-/// The header of a session.
-pub(crate) const HEADER: &str = SESSION_HEADER;
 
 /// Adds the views of the tools to their list, in the dialect's order, and the tools of views.
 pub(crate) fn add_to_list(served: &ServedDialect, listed: &mut Vec<ProtocolTool>) {

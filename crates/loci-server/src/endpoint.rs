@@ -18,18 +18,21 @@ use loci_admission::Subject;
 use loci_core::{Caller, Error};
 use loci_dialects::{Context, Dialect};
 use rmcp::ServerHandler;
-use rmcp::model::{ClientJsonRpcMessage, ClientRequest, ErrorCode, ProtocolVersion};
+use rmcp::model::{
+    ClientJsonRpcMessage, ClientNotification, ClientRequest, ErrorCode, ProtocolVersion, RequestId,
+};
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use serde_json::Value;
 
-use crate::app_views;
 use crate::auth::{Authentication, RequiredScopes, insufficient_scope};
 use crate::body;
+use crate::client_session::{self, ClientSession};
 use crate::error_reply::failure;
 use crate::host::{CallKind, Host, ReplyShare};
 use crate::message::{self, ClientInput, Refusal};
 use crate::mutex::lock;
+use crate::questions::{AskedStream, StreamKey, event_stream};
 use crate::rate_limit::charge_batch;
 use crate::request_context::{product, session_of};
 use crate::subject::subject_of;
@@ -110,12 +113,19 @@ impl Endpoint {
                         RequestVersion::now(&self.host, &subject, caller.space.clone()).await;
                     parts.extensions.insert(since);
                 }
-                let has_views = self.host.app_pages().is_some() && app_views::is_greeting(&message);
+                if self.takes_answer(&parts, &message) {
+                    return Ok(StatusCode::ACCEPTED.into_response());
+                }
+                let session = ClientSession::of_greeting(&message, &self.host);
+                let asking = self.asking_call(&parts, &message);
                 drop(message);
                 let bytes = repaired.map_or(body.bytes, Bytes::from);
-                let mut response = self.pass(parts, bytes).await;
-                if has_views && let Some(session) = app_views::new_session() {
-                    response.headers_mut().insert(app_views::HEADER, session);
+                let mut response = match asking {
+                    Some(key) => self.pass_asking(parts, bytes, key).await,
+                    None => self.pass(parts, bytes).await,
+                };
+                if let Some(name) = session.and_then(ClientSession::name) {
+                    response.headers_mut().insert(client_session::HEADER, name);
                 }
                 hold_until_written(response, share).await
             }
@@ -192,6 +202,69 @@ impl Endpoint {
         let start = body.len() - message::without_mark(&body).len();
         self.served(Request::from_parts(parts, Body::from(body.slice(start..))))
             .await
+    }
+
+    /// Returns true if the message is the answer of a person whom a call in an event stream asked. A
+    /// client that cancels such a call says so in a message of its own, too.
+    fn takes_answer(&self, parts: &Parts, message: &ClientJsonRpcMessage) -> bool {
+        let questions = self.host.questions();
+        let (id, answer) = match message {
+            ClientJsonRpcMessage::Response(response) => {
+                let Ok(result) = serde_json::to_value(&response.result) else {
+                    return false;
+                };
+                (Some(&response.id), Ok(result))
+            }
+            ClientJsonRpcMessage::Error(error) => (error.id.as_ref(), Err(error.error.clone())),
+            ClientJsonRpcMessage::Notification(notification) => {
+                if let ClientNotification::CancelledNotification(cancelled) =
+                    &notification.notification
+                    && let (Some(session), Some(id)) =
+                        (session_of(parts), &cancelled.params.request_id)
+                {
+                    questions.cancel_stream(&(session, id.clone()));
+                }
+                return false;
+            }
+            ClientJsonRpcMessage::Request(_) => return false,
+        };
+        let caller = parts.extensions.get::<Caller>();
+        match (id, caller) {
+            (Some(RequestId::String(id)), Some(caller)) => questions.answer(id, caller, answer),
+            _ => false,
+        }
+    }
+
+    /// Returns what identifies a call of a tool that can ask the person in an event stream; `None` if it
+    /// cannot.
+    fn asking_call(&self, parts: &Parts, message: &ClientJsonRpcMessage) -> Option<StreamKey> {
+        self.host.questions().limit()?;
+        let session = ClientSession::of(parts).filter(|session| session.shows_forms);
+        let ClientJsonRpcMessage::Request(request) = message else {
+            return None;
+        };
+        let is_call = matches!(request.request, ClientRequest::CallToolRequest(_));
+        let takes_events = parts.headers.get_all(ACCEPT).iter().any(|accepted| {
+            let accepted = accepted.to_str().unwrap_or_default();
+            accepted.contains("text/event-stream") || accepted.contains("*/*")
+        });
+        session.filter(|_| is_call && takes_events)?;
+        Some((session_of(parts)?, request.id.clone()))
+    }
+
+    /// Has the SDK answer a call that may ask the person: if it does, the reply is a stream of events.
+    async fn pass_asking(&self, mut parts: Parts, body: Bytes, key: StreamKey) -> Response {
+        let (way, mut outgoing) = AskedStream::new();
+        parts.extensions.insert(way);
+        let endpoint = self.clone();
+        let mut call: ServiceFuture = Box::pin(async move { endpoint.pass(parts, body).await });
+        tokio::select! {
+            response = &mut call => response,
+            Some(first) = outgoing.recv() => {
+                let cancelled = self.host.questions().stream(&key);
+                event_stream(first, outgoing, call, cancelled)
+            }
+        }
     }
 
     /// Has the SDK answer a request, whatever form of reply the client asks for: there is one form

@@ -1,6 +1,8 @@
 //! Serves a dialect as an MCP server.
 
 mod app_views;
+mod call_round;
+mod question;
 mod resource_read;
 mod tool_call;
 
@@ -315,9 +317,7 @@ impl ServerHandler for DialectHandler {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        self.call(request, context)
-            .await
-            .map(CallToolResponse::from)
+        self.call(request, context).await
     }
 
     async fn list_resources(

@@ -26,6 +26,7 @@ use reply_share::ReplyBudget;
 use crate::app_views::AppPages;
 use crate::client_calls::{ClientCall, ClientCalls};
 use crate::mutex::lock;
+use crate::questions::{Checkout, Questions};
 use crate::request_share::RequestBudget;
 use crate::subscription_slots::SubscriptionSlots;
 use crate::trace_context::SetParent;
@@ -48,28 +49,46 @@ pub struct Host {
     client_calls: Option<Arc<dyn ClientCalls>>,
     set_parent: Option<SetParent>,
     app_pages: Option<AppPages>,
+    questions: Questions,
+}
+
+/// The duties of a server beside calls.
+#[derive(Default)]
+pub struct HostOptions {
+    /// Records the clients that call tools.
+    pub client_calls: Option<Arc<dyn ClientCalls>>,
+    /// Makes the span of a call the child of the trace context that its client sent, if traces are
+    /// sent.
+    pub set_parent: Option<SetParent>,
+    /// The pages of views of the conversation, unless they are off.
+    pub app_pages: Option<AppPages>,
+    /// The time for the answer to a question to the person; `None` for no questions.
+    pub question_limit: Option<Duration>,
+    /// The plan of the folder that the one client of a pipe works in.
+    pub checkout: Option<Arc<dyn Checkout>>,
 }
 
 impl Host {
     /// Returns a host for this engine. Starts no thread and no task and does not access the store.
     pub fn new(engine: Arc<Engine>) -> Arc<Self> {
-        Host::recording(engine, None, None, None)
+        Host::with_options(engine, HostOptions::default())
     }
 
-    /// Returns the same, with a record of the clients that call tools, if there is one, and with the
-    /// function that makes the span of a call the child of the trace context that its client sent,
-    /// if traces are sent, and with the pages of views of the conversation, unless they are off.
-    pub fn recording(
-        engine: Arc<Engine>,
-        client_calls: Option<Arc<dyn ClientCalls>>,
-        set_parent: Option<SetParent>,
-        app_pages: Option<AppPages>,
-    ) -> Arc<Self> {
+    /// Returns the same with what it does beside calls.
+    pub fn with_options(engine: Arc<Engine>, options: HostOptions) -> Arc<Self> {
+        let HostOptions {
+            client_calls,
+            set_parent,
+            app_pages,
+            question_limit,
+            checkout,
+        } = options;
         Arc::new(Host {
             engine,
             client_calls,
             set_parent,
             app_pages,
+            questions: Questions::new(question_limit, checkout),
             slots: CallSlots::new(),
             readiness: ReadinessProbe::default(),
             replies: ReplyBudget::new(),
@@ -88,6 +107,11 @@ impl Host {
     /// Returns the pages of views of the conversation, unless they are off.
     pub(crate) fn app_pages(&self) -> Option<AppPages> {
         self.app_pages
+    }
+
+    /// The questions to the person.
+    pub(crate) fn questions(&self) -> &Questions {
+        &self.questions
     }
 
     /// Shuts down gracefully: subscriptions end, no further input is read, calls under way are

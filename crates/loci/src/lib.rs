@@ -13,6 +13,7 @@
 mod access;
 mod background;
 mod browser;
+mod checkout;
 mod cli;
 mod client_calls;
 mod commands;

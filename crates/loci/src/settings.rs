@@ -300,6 +300,8 @@ pub struct Settings {
     pub allowed_origins: Vec<String>,
     /// [`CONVERSATION_VIEWS`].
     pub conversation_views: bool,
+    /// [`QUESTION_SECONDS`], unless [`QUESTIONS`] is off.
+    pub question_limit: Option<Duration>,
     /// [`ALLOWED_HOSTS`].
     pub allowed_hosts: Vec<String>,
     /// [`TRUSTED_AUTHORS`].
@@ -468,6 +470,10 @@ impl Values {
             bind: self.get(&BIND)?,
             allowed_origins: self.get(&ALLOWED_ORIGINS)?,
             conversation_views: self.get(&CONVERSATION_VIEWS)?,
+            question_limit: {
+                let limit = Duration::from_secs(self.get(&QUESTION_SECONDS)?);
+                self.get(&QUESTIONS)?.then_some(limit)
+            },
             allowed_hosts: self.get(&ALLOWED_HOSTS)?,
             trusted_authors: self.get(&TRUSTED_AUTHORS)?,
             network: self.network()?,
@@ -732,7 +738,7 @@ mod tests {
     fn the_file_sets_everything() {
         let file = "data = \"d\"\nstore = \"s\"\nstore_schema = \"t\"\nstore_password = \"p\"\nstore_password_file = \"f\"\n\
                     store_connections = 3\nstore_commit_seconds = 7\nstore_index_megabytes = 4\nstore_migrate = \"never\"\nstore_row_security = true\nvault = \"v\"\nvault_file_mode = \"640\"\nidempotency_hours = 2\nlog = \"debug\"\nlog_format = \"json\"\nmetrics_bind = \"127.0.0.1:5\"\notlp_endpoint = \"http://c:4318\"\nredact_secrets = \"all\"\nsearch = \"words\"\nbind = \"[::1]:9\"\n\
-                    allowed_origins = [\"https://a:1\", \"https://b:*\"]\nallowed_hosts = []\nconversation_views = false\ntrusted_authors = [\"ann\"]\n\
+                    allowed_origins = [\"https://a:1\", \"https://b:*\"]\nallowed_hosts = []\nconversation_views = false\nquestions = true\nquestion_seconds = 30\ntrusted_authors = [\"ann\"]\n\
                     public_url = \"https://m.example\"\ntrusted_proxies = [\"10.0.0.7\", \"10.1.0.0/16\"]\n\
                     maintenance_seconds = 5\nindex_file_memories = 13\nbusy_timeout_seconds = 6\nreply_tokens = 1234\nmodels_url = \"https://m.example/models\"\n\
                     [phases]\nqueries = [\"plan=what, and why\", \"paint=how\"]\ntags = [\"plan=a,b\", \"sing=c\"]\nkinds = [\"plan=adr,risk\"]\n\
@@ -762,6 +768,7 @@ mod tests {
         assert!(settings.data.is_absolute() && settings.data.ends_with("d"));
         assert_eq!(settings.vault_file_mode, 0o640);
         assert!(!settings.conversation_views);
+        assert_eq!(settings.question_limit, Some(Duration::from_secs(30)));
         assert!(
             settings
                 .vault
@@ -941,7 +948,7 @@ mod tests {
 
     #[test]
     fn wrong_values_are_refused_by_name_and_origin() {
-        let rows: [(&str, &[_], &str); 31] = [
+        let rows: [(&str, &[_], &str); 32] = [
             ("log = \"loud\"\n", &[], "`log` (file "),
             ("search = 1\n", &[], "line 1: `search` must be a string"),
             (
@@ -976,6 +983,7 @@ mod tests {
                 &[],
                 "`conversation_views` must be true or false",
             ),
+            ("question_seconds = 4\n", &[], "`question_seconds`"),
             (
                 "allowed_hosts = \"a\"\n",
                 &[],

@@ -442,6 +442,13 @@ pub fn delete(call: &Call<'_>, path: &str) -> Outcome {
     Ok((format!("Successfully deleted {path}"), None))
 }
 
+/// Reports whether something can be deleted there.
+pub fn is_there(call: &Call<'_>, path: &str) -> Result<bool> {
+    let given = checked(path)?;
+    let tree = tree_with(call, &given)?;
+    Ok(!given.is_empty() && tree.exists(tree.resolved(&given)))
+}
+
 /// Renames or moves a file or a folder.
 pub fn rename(call: &Call<'_>, old_path: &str, new_path: &str) -> Outcome {
     let (given, to) = (checked(old_path)?, checked(new_path)?);

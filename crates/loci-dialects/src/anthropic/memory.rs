@@ -1,12 +1,13 @@
 //! The tool `memory`: views and changes text files under `/memories`.
 
 use loci_core::{Error, Result, Scope};
-use loci_engine::Call;
+use loci_engine::{Call, shown_name};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::helper::{self, Insertion, Replacement};
+use crate::questions::Question;
 use crate::{Hints, Reply, TypedTool};
 
 pub struct MemoryTool;
@@ -76,6 +77,17 @@ impl TypedTool for MemoryTool {
         let is_missing = is_insert && arguments.get("insert_line").is_none();
         let fault = is_missing.then(|| Error::invalid("insert_line", "is needed by insert"));
         fault.into_iter().collect()
+    }
+
+    fn question(call: &Call<'_>, arguments: &Arguments) -> Result<Option<Question>> {
+        let path = arguments.path.as_deref().unwrap_or_default();
+        match arguments.command {
+            Command::Delete if helper::is_there(call, path)? => {
+                let what = format!("{} with everything in it", shown_name(path));
+                Ok(Some(Question::of_deletion(&what)))
+            }
+            _ => Ok(None),
+        }
     }
 
     fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {

@@ -1,13 +1,14 @@
 //! The tool `delete_all`: deletes the caller's records of a scope.
 
 use loci_core::{Error, Result, Scope};
-use loci_engine::{Call, check};
+use loci_engine::{Call, check, shown_name};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::arguments::only;
 use crate::faults::Faults;
+use crate::questions::Question;
 use crate::{Hints, Reply, TypedTool};
 
 /// The status that clients match on.
@@ -45,6 +46,12 @@ impl TypedTool for DeleteAll {
 
     fn faults(arguments: &Value) -> Vec<Error> {
         Faults::of(arguments).check("scope", check::name).found()
+    }
+
+    fn question(_call: &Call<'_>, arguments: &Arguments) -> Result<Option<Question>> {
+        let scope = shown_name(&arguments.scope);
+        let what = format!("everything that you stored in the scope \u{201c}{scope}\u{201d}");
+        Ok(Some(Question::of_deletion(&what)))
     }
 
     fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {

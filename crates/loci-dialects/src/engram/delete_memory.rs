@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::arguments::{id, in_words, record_id};
 use super::outcome::Outcome;
 use crate::faults::Faults;
+use crate::questions::Question;
 use crate::{Hints, Reply, TypedTool, forgetting};
 
 pub struct DeleteMemory;
@@ -32,6 +33,10 @@ impl TypedTool for DeleteMemory {
 
     fn faults(arguments: &Value) -> Vec<Error> {
         Faults::of(arguments).check("id", record_id).found()
+    }
+
+    fn question(call: &Call<'_>, arguments: &Arguments) -> Result<Option<Question>> {
+        Question::of_deleting(call, &id(call, &arguments.id)?)
     }
 
     fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {

@@ -12,6 +12,7 @@ use serde_json::Value;
 use super::arguments::{AGENT_INFERRED, NOUNS, collection, memory_scope};
 use super::record::{BASE_DIR, REPO, SOURCE, WORKSPACE, WORKTREE_PATH};
 use crate::faults::Faults;
+use crate::questions::Question;
 use crate::wire::pending;
 use crate::{Hints, Reply, TypedTool};
 
@@ -154,14 +155,18 @@ impl TypedTool for StoreMemory {
         let contradicted = remembered.contradicted.iter();
         let contradicted = contradicted.map(|similar| similar.memory.id.to_string());
         let contradicted = contradicted.collect();
+        let question =
+            Question::of_contradiction(call, &remembered.memory, &remembered.contradicted);
         let id = remembered.memory.id;
         let output = Output {
             id: id.to_string(),
             duplicate_of: remembered.duplicate_of.map(|id| id.to_string()),
         };
-        Ok(Reply::json(&output, None)?
+        let reply = Reply::json(&output, None)?
             .with_notice(pending("stored", remembered.embedding))
             .with_notice(case_notice)
-            .with_stored(&id, contradicted))
+            .with_stored(&id, contradicted);
+        let decided = reply.clone();
+        Ok(reply.with_question(question, decided))
     }
 }

@@ -5,6 +5,7 @@ use loci_engine::Call;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::questions::Question;
 use crate::{Hints, Reply, TypedTool, forgetting};
 
 pub struct Forget;
@@ -34,6 +35,11 @@ impl TypedTool for Forget {
     const OPERATION: &'static str = "memory:delete";
     type Arguments = Arguments;
     type Output = Output;
+
+    fn question(call: &Call<'_>, arguments: &Arguments) -> Result<Option<Question>> {
+        let id = call.memories().memory_id("id", &arguments.id)?;
+        Question::of_deleting(call, &id)
+    }
 
     fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {
         let id = call.memories().memory_id("id", &arguments.id)?;

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::arguments::{DeliveryArgument, MemoryType, NOUNS, Scope, collection_to_write};
 use super::record::Record;
+use crate::questions::Question;
 use crate::wire::{Authorship, Tags, rounded, ttl_seconds};
 use crate::{Hints, Reply, TypedTool};
 
@@ -55,7 +56,7 @@ pub struct Output {
     warnings: Vec<Warning>,
 }
 
-#[derive(Serialize, JsonSchema)]
+#[derive(Clone, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 enum Warning {
     /// The bootstrap of a session exceeds its budget.
@@ -92,7 +93,7 @@ enum Warning {
     },
 }
 
-#[derive(Serialize, JsonSchema)]
+#[derive(Clone, Serialize, JsonSchema)]
 struct Match {
     /// The id of the existing memory.
     id: String,
@@ -160,28 +161,37 @@ impl TypedTool for Remember {
         }
         warnings.extend(remembered.start_overflow.map(session_start));
         let contradicted = ids_of(&remembered.contradicted);
+        let question =
+            Question::of_contradiction(call, &remembered.memory, &remembered.contradicted);
         warnings.extend(contradiction(call, remembered.contradicted));
         let pending = match remembered.embedding {
             Embedding::Done => None,
             Embedding::Pending(reason) => Some(reason),
         };
-        warnings.extend(
-            pending
-                .clone()
-                .map(|reason| Warning::EmbeddingPending { reason }),
-        );
-        let notice = pending.map(|reason| {
-            format!(
-                "stored and found by its words, not yet by its meaning, and not compared with similar memories: {reason}"
-            )
-        });
+        let waits = |reason| Warning::EmbeddingPending { reason };
+        warnings.extend(pending.clone().map(waits));
+        let notice = pending.map(pending_notice);
         let id = remembered.memory.id.clone();
         let memory = Record::of(call.caller(), remembered.memory);
-        reply(Output { memory, warnings }).map(|reply| {
-            let noted = reply.with_notice(notice).with_notice(case_notice);
-            noted.with_stored(&id, contradicted)
-        })
+        let replied = |memory: Record, warnings: Vec<Warning>| {
+            let notices = [notice.clone(), case_notice.clone()];
+            let replied =
+                reply(Output { memory, warnings })?.with_stored(&id, contradicted.clone());
+            Result::Ok(notices.into_iter().fold(replied, Reply::with_notice))
+        };
+        if question.is_none() {
+            return replied(memory, warnings);
+        }
+        let decided = replied(memory.clone(), without_clearest(&warnings))?;
+        Ok(replied(memory, warnings)?.with_question(question, decided))
     }
+}
+
+/// Returns the notice that search by meaning does not find the memory yet, for this reason.
+fn pending_notice(reason: String) -> String {
+    format!(
+        "stored and found by its words, not yet by its meaning, and not compared with similar memories: {reason}"
+    )
 }
 
 fn budget_warning(bootstrap: &Bootstrap) -> Option<Warning> {
@@ -278,6 +288,18 @@ fn session_start(overflow: StartOverflow) -> Warning {
         total,
         shows_this,
     }
+}
+
+/// Returns the warnings without the clearest contradiction.
+fn without_clearest(warnings: &[Warning]) -> Vec<Warning> {
+    let others = warnings.iter().filter_map(|warning| match warning {
+        Warning::Contradiction { matches } => {
+            let matches = matches.get(1..).unwrap_or_default().to_vec();
+            (!matches.is_empty()).then_some(Warning::Contradiction { matches })
+        }
+        other => Some(other.clone()),
+    });
+    others.collect()
 }
 
 /// Returns the ids of memories.

@@ -162,7 +162,7 @@ fn tiers(names: Option<&[TierName]>) -> Vec<Tier> {
 }
 
 /// From when to when. At least one of the two.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TimeRange {
     /// The first moment, in ISO 8601; without a zone it is UTC, a date without a time is its first

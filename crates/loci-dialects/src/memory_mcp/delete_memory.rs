@@ -1,11 +1,12 @@
 //! The tool `delete_memory`: soft-deletes memories.
 
 use loci_core::{Error, ErrorCode, Result, Scope};
-use loci_engine::{Call, Discard, check};
+use loci_engine::{Call, Discard, check, shown_name};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::arguments::{CONVERSATION_ALIASES, TimeRange};
+use crate::questions::Question;
 use crate::wire::rfc3339;
 use crate::{Hints, Reply, TypedTool};
 
@@ -17,11 +18,10 @@ pub struct DeleteMemory;
 /// certain time, or all three. A message goes with the memory made from it, and the other way
 /// round. They are found no more at once, and removed for good after some weeks; until
 /// then, people can bring them back.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
     /// Whose memories these are.
-    #[expect(dead_code, reason = "the dialect made it the caller")]
     user_id: String,
     /// The id of one memory, without any other condition.
     memory_id: Option<String>,
@@ -60,6 +60,20 @@ impl TypedTool for DeleteMemory {
     const ALIASES: &'static [(&'static str, &'static str)] = CONVERSATION_ALIASES;
     type Arguments = Arguments;
     type Output = Output;
+
+    fn question(call: &Call<'_>, arguments: &Arguments) -> Result<Option<Question>> {
+        let is_for_good = call.engine().policy().purge_after_seconds < DAY_SECONDS;
+        let is_run = !arguments.dry_run && (arguments.confirm || arguments.memory_id.is_some());
+        if !is_for_good || !is_run {
+            return Ok(None);
+        }
+        let found = call
+            .memories()
+            .count_discarded(&conditions(call, arguments.clone())?)?;
+        let noun = if found == 1 { "memory" } else { "memories" };
+        let what = format!("{found} {noun} of {}", shown_name(&arguments.user_id));
+        Ok((found > 0).then(|| Question::of_deletion(&what)))
+    }
 
     fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {
         let Arguments {

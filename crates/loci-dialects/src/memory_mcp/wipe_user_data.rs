@@ -1,10 +1,11 @@
 //! The tool `wipe_user_data`: permanently removes all data of a user.
 
 use loci_core::{Error, ErrorCode, Result, Scope};
-use loci_engine::Call;
+use loci_engine::{Call, shown_name};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::questions::Question;
 use crate::{Hints, Reply, TypedTool};
 
 /// The message that clients of the original match on.
@@ -50,6 +51,12 @@ impl TypedTool for WipeUserData {
     const OPERATION: &'static str = loci_engine::WIPE;
     type Arguments = Arguments;
     type Output = Output;
+
+    fn question(_call: &Call<'_>, arguments: &Arguments) -> Result<Option<Question>> {
+        let user = shown_name(&arguments.user_id);
+        let what = format!("all data of {user} (messages, memories, cached answers, decisions)");
+        Ok(arguments.confirm.then(|| Question::of_deletion(&what)))
+    }
 
     fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {
         if !arguments.confirm {

@@ -1,13 +1,14 @@
 //! The tool `mempalace_delete_by_source`: deletes the drawers of a source file.
 
 use loci_core::{Error, Result, Scope};
-use loci_engine::{Call, SOURCE_FILE, SourceDrawers, check};
+use loci_engine::{Call, SOURCE_FILE, SourceDrawers, check, shown_name};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::arguments::wing;
 use crate::faults::Faults;
+use crate::questions::Question;
 use crate::{Hints, Reply, TypedTool};
 
 pub struct DeleteBySource;
@@ -70,6 +71,16 @@ impl TypedTool for DeleteBySource {
         Faults::of(arguments)
             .check(SOURCE_FILE, check::reference)
             .found()
+    }
+
+    fn question(call: &Call<'_>, arguments: &Arguments) -> Result<Option<Question>> {
+        if arguments.dry_run.unwrap_or(true) {
+            return Ok(None);
+        }
+        let source = arguments.source_file.trim();
+        let found = call.memories().of_source(source)?.memories;
+        let what = format!("what came from {}, {found} in number,", shown_name(source));
+        Ok((found > 0).then(|| Question::of_deletion(&what)))
     }
 
     fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {

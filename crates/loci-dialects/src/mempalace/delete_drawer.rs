@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::arguments::drawer_id;
 use super::record::{drawer_among, in_words};
 use crate::faults::Faults;
+use crate::questions::Question;
 use crate::{Hints, Reply, TypedTool, forgetting};
 
 pub struct DeleteDrawer;
@@ -41,6 +42,14 @@ impl TypedTool for DeleteDrawer {
 
     fn faults(arguments: &Value) -> Vec<Error> {
         Faults::of(arguments).check("drawer_id", drawer_id).found()
+    }
+
+    fn question(call: &Call<'_>, arguments: &Arguments) -> Result<Option<Question>> {
+        let id = call
+            .memories()
+            .memory_id("drawer_id", &arguments.drawer_id)?;
+        drawer_among(call, &id, Forgotten::Show)?;
+        Question::of_deleting(call, &id)
     }
 
     fn run(call: &Call<'_>, Arguments { drawer_id }: Arguments) -> Result<Reply> {

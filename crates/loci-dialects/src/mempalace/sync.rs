@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use super::arguments::{asked, collections, given};
 use crate::faults::Faults;
+use crate::questions::Question;
 use crate::{Hints, Reply, TypedTool};
 
 /// The maximum number of folders that a notice names.
@@ -89,6 +90,21 @@ impl TypedTool for Sync {
             .optional("wing", check::name)
             .and(is_unbound.then(unbound))
             .found()
+    }
+
+    fn question(call: &Call<'_>, arguments: &Arguments) -> Result<Option<Question>> {
+        if !arguments.apply {
+            return Ok(None);
+        }
+        let wing = asked(arguments.wing.clone());
+        let found = call.sources().sync(&loci_engine::Sync {
+            root: given(arguments.project_dir.clone()),
+            collections: collections(wing.as_deref()),
+            apply: false,
+        })?;
+        let drawers: u64 = found.stale.values().sum();
+        let what = format!("the {drawers} drawers whose files are gone or ignored");
+        Ok((drawers > 0).then(|| Question::of_deletion(&what)))
     }
 
     fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {

@@ -1,12 +1,13 @@
 //! The tool `delete_entities`: deletes entities.
 
 use loci_core::{Result, Scope};
-use loci_engine::Call;
+use loci_engine::{Call, shown_name};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::arguments::ITEMS_MAX;
 use super::record::{Deleted, deleted};
+use crate::questions::Question;
 use crate::{Hints, Reply, TypedTool};
 
 pub struct DeleteEntities;
@@ -30,6 +31,16 @@ impl TypedTool for DeleteEntities {
     const OPERATION: &'static str = "memory:delete";
     type Arguments = Arguments;
     type Output = Deleted;
+
+    fn question(call: &Call<'_>, arguments: &Arguments) -> Result<Option<Question>> {
+        let graph = call.nodes().graph()?;
+        let names = &arguments.entity_names;
+        let found = names.iter().filter_map(|name| graph.node(name));
+        let observations: usize = found.map(|node| node.observations.len()).sum();
+        let shown = shown_name(&names.join(", "));
+        let what = format!("the observations of {shown}, {observations} in number,");
+        Ok((observations > 0).then(|| Question::of_deletion(&what)))
+    }
 
     fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {
         call.nodes().delete(&arguments.entity_names)?;

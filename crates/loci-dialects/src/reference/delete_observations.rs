@@ -1,12 +1,13 @@
 //! The tool `delete_observations`: deletes observations of entities.
 
-use loci_core::{Result, Scope};
-use loci_engine::{Call, NodeTexts};
+use loci_core::{Memory, Result, Scope};
+use loci_engine::{Call, NodeTexts, shown_name};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::arguments::{ITEMS_MAX, TEXTS_MAX, texts};
 use super::record::{Deleted, deleted};
+use crate::questions::Question;
 use crate::{Hints, Reply, TypedTool};
 
 pub struct DeleteObservations;
@@ -40,6 +41,26 @@ impl TypedTool for DeleteObservations {
     const OPERATION: &'static str = "memory:delete";
     type Arguments = Arguments;
     type Output = Deleted;
+
+    fn question(call: &Call<'_>, arguments: &Arguments) -> Result<Option<Question>> {
+        let graph = call.nodes().graph()?;
+        let found = arguments.deletions.iter().flat_map(|deletion| {
+            let node = graph.node(&deletion.entity_name);
+            let texts = node.map_or(&[][..], |node| node.observations.as_slice());
+            let is_named = |memory: &&Memory| deletion.observations.contains(&memory.content);
+            texts.iter().filter(is_named)
+        });
+        let found: Vec<&Memory> = found.collect();
+        let what = match found.as_slice() {
+            [] => return Ok(None),
+            [one] => format!(
+                "the observation \u{201c}{}\u{201d}",
+                shown_name(&one.content)
+            ),
+            several => format!("{} observations", several.len()),
+        };
+        Ok(Some(Question::of_deletion(&what)))
+    }
 
     fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {
         let deletions = arguments.deletions.into_iter();

@@ -1,6 +1,7 @@
 //! Tests of the tools of views, and of what goes beside a reply for a view.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use loci_core::{AuditQuery, Caller, Error, ErrorCode, Principal, Result, Scope, Scopes, Space};
 use loci_dialects::{Context, DIALECTS, Reply, Tool, apps, dialect};
@@ -122,6 +123,10 @@ fn every_tool_that_searches_or_lists_has_a_view_and_those_that_compare_have_anot
     };
     assert_eq!(with("found"), FINDING);
     assert_eq!(with("contradiction"), ["remember", "store_memory"]);
+    assert_eq!(with("next"), ["mempalace_status", "stats"]);
+    for (view, tools) in [("facts", 3), ("palace", 3), ("review", 3)] {
+        assert_eq!(with(view).len(), tools, "{view}");
+    }
     for tool in &apps::TOOLS {
         assert!(
             tools().all(|other| other.name != tool.name),
@@ -259,6 +264,157 @@ fn a_pair_is_decided_and_the_decision_is_taken_back() {
         let pair = json!({"newer": newer, "older": older, "dismissed": dismissed});
         world.act(&ann, "dismiss", pair).unwrap();
         assert_eq!(is_dismissed(), dismissed);
+    }
+}
+
+#[test]
+fn the_start_of_a_session_is_put_in_order_and_back() {
+    let world = World::new();
+    let ann = user("ann", &[Scope::Read, Scope::Write]);
+    let pinned = |content: &str, project: &str| {
+        let rule = json!({"content": content, "type": "rule", "delivery": "bootstrap", "project": project});
+        let stored = world.call(&ann, "mememory", "remember", rule);
+        stored.structured["id"].as_str().unwrap().to_owned()
+    };
+    let ids = ["Keep to one.", "Keep to two."].map(|content| pinned(content, "mill"));
+    let start = |project: Value| {
+        world
+            .act(&ann, "session", json!({"project": project}))
+            .unwrap()
+    };
+    let order = || -> Vec<String> {
+        let start = start(json!("mill"));
+        let items = start["items"].as_array().unwrap();
+        let id = |item: &Value| item["memory"]["id"].as_str().unwrap().to_owned();
+        items.iter().map(id).collect()
+    };
+    assert_eq!(start(Value::Null)["items"], json!([]));
+    assert_eq!(start(Value::Null)["projects"], json!(["mill"]));
+    assert_eq!(order(), ids);
+    let shown = start(json!("mill"));
+    let ends = |item: usize| {
+        (
+            &shown["items"][item]["can_rise"],
+            &shown["items"][item]["can_fall"],
+        )
+    };
+    assert_eq!(ends(0), (&json!(false), &json!(true)));
+    assert!(shown["tokens"].as_u64().unwrap() > 0 && shown["held_back"] == 0);
+    let moved = |to: Value| world.act(&ann, "move", json!({"id": ids[0], "to": to}));
+    let back = moved(json!({"direction": "down"})).unwrap()["back"].take();
+    assert_eq!(order(), [ids[1].clone(), ids[0].clone()]);
+    moved(back).unwrap();
+    assert_eq!(order(), ids);
+    moved(json!({"after": ids[1]})).unwrap();
+    moved(json!({"before": ids[1]})).unwrap();
+    assert_eq!(order(), ids);
+    for to in [
+        json!({"direction": "up"}),
+        json!({}),
+        json!({"before": ids[1], "after": ids[1]}),
+        json!({"before": ids[0]}),
+    ] {
+        let refused = moved(to.clone()).map_err(of_code);
+        assert_eq!(refused, Err(ErrorCode::InvalidArgument), "{to}");
+    }
+    assert_eq!(order(), ids);
+}
+
+#[test]
+fn facts_and_places_are_shown_and_the_busiest_entity_first() {
+    let world = World::new();
+    let ann = user("ann", &[Scope::Read, Scope::Write]);
+    let shown = |tool: &str, arguments: Value| world.act(&ann, tool, arguments).unwrap();
+    assert_eq!(shown("facts", json!({}))["facts"], json!([]));
+    assert_eq!(shown("palace", json!({})), json!({"places": [], "more": 0}));
+    for (subject, object, ended) in [
+        ("crane", "north pier", Some("2025-03-01")),
+        ("crane", "south pier", None),
+        ("ship", "crane", None),
+    ] {
+        let fact = json!({"subject": subject, "predicate": "stands at", "object": object, "valid_from": "2024-01-01"});
+        world.call(&ann, "mempalace", "mempalace_kg_add", fact);
+        if let Some(ended) = ended {
+            let end = json!({"subject": subject, "predicate": "stands at", "object": object, "ended": ended});
+            world.call(&ann, "mempalace", "mempalace_kg_invalidate", end);
+        }
+    }
+    let facts = shown("facts", json!({}));
+    assert_eq!(facts["entity"], "crane");
+    let of = |name: &str| -> Vec<Value> {
+        let facts = facts["facts"].as_array().unwrap();
+        facts.iter().map(|fact| fact[name].clone()).collect()
+    };
+    assert_eq!(of("other"), ["north pier", "south pier", "ship"]);
+    assert_eq!(of("incoming"), [false, false, true]);
+    assert_eq!(of("holds"), [false, true, true]);
+    assert!(
+        facts["facts"][0]["valid_to"]
+            .as_str()
+            .unwrap()
+            .starts_with("2025-03-01")
+    );
+    let unknown = shown("facts", json!({"entity": "lorry"}));
+    assert_eq!(
+        (&unknown["entity"], &unknown["facts"]),
+        (&json!("lorry"), &json!([]))
+    );
+    for project in ["mill", "mill", "shop"] {
+        let memory = json!({"content": "A text", "project": project, "again": true});
+        world.call(&ann, "mememory", "remember", memory);
+    }
+    let places = shown("palace", json!({}));
+    let place = |project: &str, memories: u64| json!({"project": project, "topic": "fact", "memories": memories});
+    assert_eq!(
+        places["places"],
+        json!([place("mill", 2), place("shop", 1)])
+    );
+}
+
+#[test]
+fn items_of_the_review_are_settled_and_come_back() {
+    let world = World::new();
+    let (ann, bob) = (
+        user("ann", &[Scope::Read, Scope::Write]),
+        user("bob", &[Scope::Read, Scope::Write]),
+    );
+    world.store(&ann, "The API listens on port 8080.");
+    world.store(&ann, "The API listens on port 9090.");
+    let rule = json!({"content": "Write in British English.", "type": "bootstrap"});
+    world.call(&bob, "mememory", "remember", rule);
+    assert!(world.engine.examine_for(Duration::from_mins(1)).unwrap());
+    let kinds = || -> Vec<String> {
+        let shown = world.act(&ann, "review", json!({})).unwrap();
+        let items = shown["items"].as_array().unwrap();
+        items
+            .iter()
+            .map(|item| item["kind"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    assert_eq!(kinds(), ["contradiction", "directive"]);
+    let shown = world.act(&ann, "review", json!({})).unwrap();
+    let pair = &shown["items"][0];
+    assert_eq!(pair["memory"]["text"], "The API listens on port 9090.");
+    assert_eq!(pair["other"]["text"], "The API listens on port 8080.");
+    assert_eq!(pair["certainty"], "sure");
+    let settle = |settled: bool| {
+        let key = &pair["key"];
+        world
+            .act(&ann, "settle", json!({"item": key, "settled": settled}))
+            .unwrap()
+    };
+    assert_eq!(settle(true)["settled"], true);
+    assert_eq!(kinds(), ["directive"]);
+    settle(false);
+    assert_eq!(kinds(), ["contradiction", "directive"]);
+    for arguments in [
+        json!({"settled": true}),
+        json!({"item": "x", "accept": "y", "settled": true}),
+    ] {
+        let refused = world
+            .act(&ann, "settle", arguments.clone())
+            .map_err(of_code);
+        assert_eq!(refused, Err(ErrorCode::InvalidArgument), "{arguments}");
     }
 }
 

@@ -13,6 +13,7 @@ mod faulty_store;
 mod identifiers;
 mod not_found;
 mod overviews;
+mod questions;
 mod round_trips;
 mod schemas;
 #[cfg(unix)]

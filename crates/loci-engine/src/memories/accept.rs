@@ -8,7 +8,7 @@ use crate::memories::Memories;
 
 impl Memories<'_> {
     /// Makes agents follow a memory that came in a file and waits for a person. Returns false if it
-    /// does not wait. Durable when it returns. It is the decision of a person: no tool calls it.
+    /// does not wait. Durable when it returns. It is the decision of a person: no tool of an agent calls it.
     ///
     /// # Errors
     /// `not_found` if the caller can read no such memory; `forbidden` unless the caller is its owner

@@ -10,6 +10,7 @@ use loci_text::contradiction::Judge;
 use loci_text::dates;
 use loci_text::query::Query;
 
+use crate::certainty::Certainty;
 use crate::search::Search;
 
 /// A memory that is similar to a new text.
@@ -19,6 +20,9 @@ pub struct SimilarMemory {
     pub memory: Memory,
     /// The cosine similarity of the two; 0 if unknown.
     pub cosine: f32,
+    /// How certain it is that the two contradict each other; `None` if they do not, or were not
+    /// compared.
+    pub certainty: Option<Certainty>,
 }
 
 /// The number of nearest memories by words, and again by meaning, with which a new one is compared.
@@ -90,6 +94,7 @@ impl Search<'_> {
             if sum > 0.0 {
                 let similar = SimilarMemory {
                     cosine: cosine.unwrap_or(0.0),
+                    certainty: Certainty::of_contradiction(sum),
                     memory: older,
                 };
                 contradicted.push((sum, similar));

@@ -151,7 +151,11 @@ impl Search<'_> {
                 } else {
                     *cosine
                 };
-                Some(SimilarMemory { memory, cosine })
+                Some(SimilarMemory {
+                    memory,
+                    cosine,
+                    certainty: None,
+                })
             });
         Ok((similar.collect(), without_vector))
     }
@@ -186,6 +190,7 @@ impl Search<'_> {
             same.extend(memories.map(|memory| SimilarMemory {
                 memory,
                 cosine: 1.0,
+                certainty: None,
             }));
         }
         Ok((same, true))

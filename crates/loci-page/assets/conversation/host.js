@@ -42,6 +42,8 @@ const host = {
   sent: 0,
   /** The user for whom the call acted, if its tool set names one. */
   user: undefined,
+  /** The arguments of the call that the view stands beside. */
+  given: {},
   /** What was done in this view, for the model. */
   done: [],
 
@@ -83,7 +85,12 @@ const host = {
   /** Takes the theme, the language and the fonts of the host. */
   take(context) {
     Object.assign(this.context, context);
-    const { theme, locale, styles } = this.context;
+    const { theme, locale, styles, timeZone } = this.context;
+    try {
+      new Intl.DateTimeFormat("en", { timeZone });
+    } catch {
+      this.context.timeZone = undefined;
+    }
     const root = document.documentElement;
     if (theme === "light" || theme === "dark") {
       root.dataset.theme = theme;
@@ -118,6 +125,9 @@ const host = {
       }
     } else if (id !== undefined) {
       this.answer(message);
+    } else if (method === "ui/notifications/tool-input") {
+      const given = params?.arguments;
+      this.given = given && typeof given === "object" ? given : {};
     } else if (method === "ui/notifications/tool-result") {
       show(params ?? {});
     } else if (method === "ui/notifications/host-context-changed") {
@@ -154,7 +164,8 @@ const host = {
 function start(draw) {
   host.connect(async (result) => {
     const beside = result._meta?.["loci/view"];
-    const texts = (result.content ?? []).map((part) => part.text).filter((text) => typeof text === "string");
+    const parts = Array.isArray(result.content) ? result.content : [];
+    const texts = parts.map((part) => part?.text).filter((text) => typeof text === "string");
     try {
       if (!beside || result.isError || !host.capabilities.serverTools) {
         throw new Error(texts.join("\n\n") || say("filed-none"));

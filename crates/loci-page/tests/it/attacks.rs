@@ -1,41 +1,14 @@
 //! Stored texts that try to be more than texts.
 
+use std::sync::LazyLock;
+
 use loci_engine::{NewFact, Remember};
 
 use crate::support::{TestPage, caller};
 
-const ATTACKS: [&str; 30] = [
-    "<script>alert(1)</script>",
-    "</pre><script>alert(1)</script>",
-    "</textarea><script>alert(1)</script>",
-    "\"><img src=x onerror=alert(1)>",
-    "' onmouseover='alert(1)",
-    "<svg onload=alert(1)>",
-    "<svg><animate onbegin=alert(1) attributeName=x></svg>",
-    "<iframe src=javascript:alert(1)></iframe>",
-    "<object data=\"data:text/html,<script>alert(1)</script>\"></object>",
-    "<math><mtext></form><form><mglyph><style></math><img src onerror=alert(1)>",
-    "<a href=javascript:alert(1)>x</a>",
-    "[x](javascript:alert(1))",
-    "[x](JaVaScRiPt&colon;alert(1))",
-    "[x](data:text/html;base64,PHNjcmlwdD5hbGVydCgxKTwvc2NyaXB0Pg==)",
-    "[x](vbscript:msgbox(1))",
-    "![x](javascript:alert(1))",
-    "![x](https://tracker.example/pixel.gif)",
-    "[x]: javascript:alert(1)\n\n[x]",
-    "<javascript:alert(1)>",
-    "<style>body{display:none}</style>",
-    "<link rel=stylesheet href=//evil.example/x.css>",
-    "<meta http-equiv=refresh content=\"0;url=//evil.example\">",
-    "<base href=//evil.example/>",
-    "<form action=//evil.example><input name=csrf></form>",
-    "{{ ui.csrf() }}",
-    "{% include \"layout.html\" %}",
-    "<div hx-get=\"/sign-out\" hx-trigger=\"load\"></div>",
-    "<input type=hidden name=csrf form=selection>",
-    "\u{202e}<scr\u{200b}ipt>alert(1)</script>\u{2028}alert(1)",
-    "# x {#id .class onclick=alert(1)}\n```\" onclick=alert(1)\nx\n```",
-];
+/// The attacks, which `tests/page/test_conversation.py` repeats in the views of the conversation.
+static ATTACKS: LazyLock<Vec<String>> =
+    LazyLock::new(|| serde_json::from_str(include_str!("attacks.json")).unwrap());
 
 /// The elements and attributes that a page of loci may have, by what a browser would run or load
 /// from them.
@@ -82,17 +55,18 @@ fn without_values(tag: &str) -> String {
 
 #[tokio::test]
 async fn no_stored_text_is_markup() {
+    assert_eq!(ATTACKS.len(), 30);
     let installation = TestPage::new();
     let mut ids = Vec::new();
     for (number, attack) in ATTACKS.iter().enumerate() {
         let place: String = attack.chars().filter(|one| !one.is_control()).collect();
-        let attributes = [("speaker".to_owned(), (*attack).to_owned())];
+        let attributes = [("speaker".to_owned(), attack.clone())];
         let request = Remember {
             collection: Some(format!("wing {place}")),
             section: Some(place.clone()),
             tags: vec![format!("tag {number} {place}")],
             attributes: attributes.into(),
-            ..Remember::new(*attack, "fact")
+            ..Remember::new(attack, "fact")
         };
         ids.push(installation.remember_as("ann", request));
         installation.remember("ann", attack);
@@ -119,7 +93,7 @@ async fn no_stored_text_is_markup() {
     .map(str::to_owned)
     .into();
     paths.extend(ids.iter().map(|id| format!("/memory/{id}")));
-    for attack in ATTACKS {
+    for attack in ATTACKS.iter() {
         let text = serde_html_form::to_string([("q", attack), ("tag", attack)]).unwrap();
         paths.push(format!("/search?{text}"));
         paths.push(format!("/search/agent?{text}"));

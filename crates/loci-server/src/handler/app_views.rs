@@ -9,6 +9,7 @@ use rmcp::service::{RequestContext, RoleServer};
 use super::{DialectHandler, LIST_TTL_MS, stamp};
 use crate::app_views::{self, AppPages};
 use crate::catalog::is_modern;
+use crate::client_session::ClientSession;
 
 impl DialectHandler {
     /// Returns the pages of views if this installation has them and the client shows them.
@@ -20,7 +21,8 @@ impl DialectHandler {
         let is_legacy = !is_modern(context.protocol_version().as_ref());
         let of_session = || {
             let parts = context.extensions.get::<Parts>();
-            is_legacy && parts.is_some_and(app_views::is_of_session)
+            let session = parts.and_then(ClientSession::of);
+            is_legacy && session.is_some_and(|session| session.shows_views)
         };
         (declares || of_session()).then_some(pages)
     }

@@ -4,13 +4,14 @@ use loci_core::{Caller, Error, ErrorCode};
 use loci_dialects::{Context, Hints, Reply, Tool, apps};
 use rmcp::ErrorData;
 use rmcp::model::{
-    CallToolRequestMethod, CallToolRequestParams, CallToolResult, ConstString, ContentBlock,
-    MetaObject,
+    CallToolRequestMethod, CallToolRequestParams, CallToolResponse, CallToolResult, ConstString,
+    ContentBlock, MetaObject,
 };
 use rmcp::service::{RequestContext, RoleServer};
 use serde_json::{Value, json};
 use tracing::{Instrument, Span};
 
+use super::call_round::{CallEnd, ToolCall};
 use super::{DialectHandler, HandlerState, stamp};
 use crate::catalog::is_modern;
 use crate::client_calls::{ClientCall, Transport};
@@ -41,74 +42,126 @@ struct CalledTool {
 }
 
 impl DialectHandler {
-    /// Calls the tool that the request names. A failure of the tool is a result, too.
+    /// Calls the tool that the request names. A failure of the tool is a result, too; so is a question
+    /// to the person, after which the client repeats the call (2026-07-28).
     pub(super) async fn call(
         &self,
-        request: CallToolRequestParams,
+        mut request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
-    ) -> Result<CallToolResult, ErrorData> {
+    ) -> Result<CallToolResponse, ErrorData> {
+        let call = self.tool_call(&mut request, &context)?;
+        let Some(asking) = self.asking(&call, &context) else {
+            let outcome = self.run(&call, &context).await;
+            return Ok(self.result(&call, outcome, &context).into());
+        };
+        // Few calls ask, and the others should not pay for the size of this one.
+        match Box::pin(self.call_asking(&call, asking, request, &context)).await? {
+            CallEnd::Done(outcome) => Ok(self.result(&call, *outcome, &context).into()),
+            CallEnd::Asks(mut asks) => {
+                asks.meta = Some(stamp(self.shared.dialect));
+                Ok((*asks).into())
+            }
+        }
+    }
+
+    /// Returns the call that a request makes.
+    fn tool_call(
+        &self,
+        request: &mut CallToolRequestParams,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<ToolCall, ErrorData> {
         let dialect = self.shared.dialect;
         let mut caller = self.caller(&context.extensions)?;
-        let has_views = self.app_pages(&context).is_some();
+        let has_views = self.app_pages(context).is_some();
         let CalledTool { tool, is_of_views } = self.called_tool(&request.name, has_views)?;
-        self.note_client(&mut caller, &context);
-        // A view reads the structured form, and no model reads the reply.
-        let is_compact = !is_of_views && self.is_compact(&context.extensions);
-        let wants_hits = context.meta.0.get(HITS_KEY) == Some(&Value::Bool(true));
-        let arguments = request.arguments.unwrap_or_default();
-        let view = has_views.then(|| apps::view_of(tool)).flatten();
-        let user = view.and_then(|_| dialect.user_in(&arguments).map(str::to_owned));
+        self.note_client(&mut caller, context);
+        let arguments = request.arguments.take().unwrap_or_default();
+        Ok(ToolCall {
+            tool,
+            is_of_views,
+            caller,
+            subject: self.subject(&context.extensions),
+            view: has_views.then(|| apps::view_of(tool)).flatten(),
+            user: dialect.user_in(&arguments).map(str::to_owned),
+            arguments,
+        })
+    }
+
+    /// Runs a call.
+    pub(super) async fn run(
+        &self,
+        call: &ToolCall,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<Reply, Error> {
+        let dialect = self.shared.dialect;
+        let ToolCall {
+            tool,
+            caller,
+            arguments,
+            ..
+        } = call.clone();
         let share = found::<ReplyShare>(&context.extensions).unwrap_or_default();
-        let subject = self.subject(&context.extensions);
-        let call = self.shared.host.call_for_reply(
-            &subject,
+        let work = self.shared.host.call_for_reply(
+            &call.subject,
             &share,
             kind_of(tool.hints),
             |reply: &Reply| reply.texts().map(str::len).sum(),
             move |engine| {
-                dialect.call(
-                    tool,
-                    Context {
-                        engine,
-                        caller: &caller,
-                    },
-                    arguments,
-                )
+                let context = Context {
+                    engine,
+                    caller: &caller,
+                };
+                dialect.call(tool, context, arguments)
             },
         );
-        let modern = is_modern(context.protocol_version().as_ref());
-        let mut meta = if modern {
-            stamp(dialect)
-        } else {
-            MetaObject::new()
-        };
-        let span = self.span(CallToolRequestMethod::VALUE, Some(tool.name), &context);
-        let outcome = unless_cancelled(&context, call)
+        let span = self.span(CallToolRequestMethod::VALUE, Some(tool.name), context);
+        let outcome = unless_cancelled(context, work)
             .instrument(span.clone())
             .await;
         record_outcome(&span, &outcome);
+        outcome
+    }
+
+    /// Returns the result of a call for its client.
+    fn result(
+        &self,
+        call: &ToolCall,
+        outcome: Result<Reply, Error>,
+        context: &RequestContext<RoleServer>,
+    ) -> CallToolResult {
+        let modern = is_modern(context.protocol_version().as_ref());
+        // A view reads the structured form, and no model reads the reply.
+        let is_compact = !call.is_of_views && self.is_compact(&context.extensions);
+        let wants_hits = context.meta.0.get(HITS_KEY) == Some(&Value::Bool(true));
+        let mut meta = if modern {
+            stamp(self.shared.dialect)
+        } else {
+            MetaObject::new()
+        };
         let mut result = match outcome {
             Ok(mut reply) => {
                 if let Some(notice) = &reply.notice {
                     meta.insert(NOTICE_KEY.to_owned(), json!(notice));
                 }
-                if view.is_some() {
-                    meta.insert(VIEW_KEY.to_owned(), apps::beside(&reply, user.as_deref()));
+                if call.view.is_some() {
+                    let beside = apps::beside(&reply, call.user.as_deref());
+                    meta.insert(VIEW_KEY.to_owned(), beside);
                 }
                 let explanations = std::mem::take(&mut reply.explanations);
                 if wants_hits && !explanations.is_empty() {
                     meta.insert(HITS_KEY.to_owned(), Value::Array(explanations));
                 }
-                self.catalog().result(tool.name, reply, modern, is_compact)
+                let name = call.tool.name;
+                self.catalog().result(name, reply, modern, is_compact)
             }
             Err(error) => {
-                log_fault(tool.name, &error);
+                log_fault(call.tool.name, &error);
                 meta.insert(ERROR_KEY.to_owned(), error_fields(&error));
                 CallToolResult::error(vec![ContentBlock::text(error.message)])
             }
         };
         result.meta = (!meta.is_empty()).then_some(meta);
-        Ok(result)
+        result
     }
 
     /// Returns the tool that a request names: one of the dialect, or of views.

@@ -18,6 +18,7 @@ mod limits;
 mod metadata;
 mod people;
 mod proxies;
+mod questions;
 mod rate;
 mod refusals;
 mod replies;

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use loci_core::{Caller, Clock};
-use loci_server::{Host, ServedDialect, SetParent, serve_stdio};
+use loci_server::{Host, HostOptions, ServedDialect, SetParent, serve_stdio};
 
 use crate::access;
 use crate::background::Background;
+use crate::checkout::OwnCheckout;
 use crate::cli;
 use crate::client_calls::CallFiles;
 use crate::exit::{Exit, Failure};
@@ -39,13 +40,14 @@ pub fn run(settings: &Settings, arguments: &cli::Mcp) -> Result<(), Failure> {
     let mut background = Background::start(&parts, settings);
     let calls = Arc::new(CallFiles::new(&settings.data));
     let set_parent: SetParent = loci_otlp::set_parent;
-    let set_parent = settings.network.otlp_endpoint.as_ref().map(|_| set_parent);
-    let host = Host::recording(
-        Arc::clone(&parts.engine),
-        Some(calls),
-        set_parent,
-        crate::page::app_pages(settings),
-    );
+    let options = HostOptions {
+        client_calls: Some(calls),
+        set_parent: settings.network.otlp_endpoint.as_ref().map(|_| set_parent),
+        app_pages: crate::page::app_pages(settings),
+        question_limit: settings.question_limit,
+        checkout: OwnCheckout::here(&parts.engine, &settings.data),
+    };
+    let host = Host::with_options(Arc::clone(&parts.engine), options);
     // A process serves one session.
     let session = format!(
         "{}-{}",

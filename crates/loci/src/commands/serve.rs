@@ -16,8 +16,8 @@ use loci_engine::{Engine, SearchMode};
 use loci_oidc::{OidcSignIn, OidcVerifier, Refresher};
 use loci_page::{Metrics, Page};
 use loci_server::{
-    Authentication, CallLimit, HeaderValue, Host, HttpConfig, HttpServer, MonotonicTime, PublicUrl,
-    SetParent, Tls,
+    Authentication, CallLimit, HeaderValue, Host, HostOptions, HttpConfig, HttpServer,
+    MonotonicTime, PublicUrl, SetParent, Tls,
 };
 use serde_json::json;
 use tokio::net::TcpListener;
@@ -472,13 +472,14 @@ fn call_limit(settings: &Settings) -> Option<Arc<CallLimit>> {
 fn host(settings: &Settings, parts: &Parts) -> Arc<Host> {
     let calls = Arc::new(CallFiles::new(&settings.data));
     let set_parent: SetParent = loci_otlp::set_parent;
-    let set_parent = settings.network.otlp_endpoint.as_ref().map(|_| set_parent);
-    Host::recording(
-        Arc::clone(&parts.engine),
-        Some(calls),
-        set_parent,
-        crate::page::app_pages(settings),
-    )
+    let options = HostOptions {
+        client_calls: Some(calls),
+        set_parent: settings.network.otlp_endpoint.as_ref().map(|_| set_parent),
+        app_pages: crate::page::app_pages(settings),
+        question_limit: settings.question_limit,
+        checkout: None,
+    };
+    Host::with_options(Arc::clone(&parts.engine), options)
 }
 
 async fn serve(

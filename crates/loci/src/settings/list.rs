@@ -71,36 +71,31 @@ settings! {
     /// The most connections to a store on a server.
     STORE_CONNECTIONS: u64 = {
         key: "store_connections", variable: "LOCI_STORE_CONNECTIONS",
-        default: DefaultValue::Whole(16),
-        form: ValueType::Whole { min: 2, max: 1_000 },
+        default: DefaultValue::Whole(16), form: ValueType::Whole { min: 2, max: 1_000 },
         meaning: "The most connections that a process makes to a store on a server",
     };
     /// The time that a commit of a store on a server may take.
     STORE_COMMIT_SECONDS: u64 = {
         key: "store_commit_seconds", variable: "LOCI_STORE_COMMIT_SECONDS",
-        default: DefaultValue::Whole(20),
-        form: ValueType::Whole { min: 1, max: 3_600 },
+        default: DefaultValue::Whole(20), form: ValueType::Whole { min: 1, max: 3_600 },
         meaning: "Seconds that a write waits for a store on a server to confirm it, e.g. until its synchronous standby has it; then its outcome is not known, and the writer is told so",
     };
     /// The memory for indexes of a store on a server.
     STORE_INDEX_MEGABYTES: u64 = {
         key: "store_index_megabytes", variable: "LOCI_STORE_INDEX_MEGABYTES",
-        default: DefaultValue::Whole(1_024),
-        form: ValueType::Whole { min: 1, max: 1_000_000 },
+        default: DefaultValue::Whole(1_024), form: ValueType::Whole { min: 1, max: 1_000_000 },
         meaning: "Megabytes of memory that a process uses for the indexes of a store on a server; beyond it, the indexes of the spaces that were not searched for longest are evicted",
     };
     /// Whether the tables of a store on a server are created and upgraded.
     STORE_MIGRATE: String = {
         key: "store_migrate", variable: "LOCI_STORE_MIGRATE",
-        default: DefaultValue::Text("auto"),
-        form: ValueType::Choice(&["auto", "never"]),
+        default: DefaultValue::Text("auto"), form: ValueType::Choice(&["auto", "never"]),
         meaning: "Whether loci creates and upgrades the tables of a store on a server (auto), or refuses to work with older ones (never)",
     };
     /// Whether the server keeps the spaces of a store apart.
     STORE_ROW_SECURITY: bool = {
         key: "store_row_security", variable: "LOCI_STORE_ROW_SECURITY",
-        default: DefaultValue::Text("false"),
-        form: ValueType::Boolean,
+        default: DefaultValue::Text("false"), form: ValueType::Boolean,
         meaning: "Whether loci turns row security on in the tables of a store on a server, which then keeps the spaces apart as well; it stays on when this is `false` again",
     };
     /// The folder of notes.
@@ -114,8 +109,7 @@ settings! {
     /// The permissions of new notes.
     VAULT_FILE_MODE: String = {
         key: "vault_file_mode", variable: "LOCI_VAULT_FILE_MODE",
-        default: DefaultValue::Text("600"),
-        form: ValueType::Choice(&["600", "640", "660", "644", "664"]),
+        default: DefaultValue::Text("600"), form: ValueType::Choice(&["600", "640", "660", "644", "664"]),
         meaning: "Permissions of new files among the notes, and of new folders with them: 600 (only yours), 640 or 660 (your group reads, or writes, too), 644 or 664 (every user reads); a file that is there keeps its own",
     };
     /// The log level.
@@ -132,8 +126,7 @@ settings! {
         key: "log_format",
         flag: Some("log-format"),
         variable: "LOCI_LOG_FORMAT",
-        default: DefaultValue::Text("text"),
-        form: ValueType::Choice(&["text", "json"]),
+        default: DefaultValue::Text("text"), form: ValueType::Choice(&["text", "json"]),
         meaning: "How to log to stderr: as text, or as a JSON object on each line",
     };
     /// The search mode.
@@ -141,15 +134,13 @@ settings! {
         key: "search",
         flag: Some("search"),
         variable: "LOCI_SEARCH",
-        default: DefaultValue::Text("hybrid"),
-        form: ValueType::Choice(&["hybrid", "vector", "words"]),
+        default: DefaultValue::Text("hybrid"), form: ValueType::Choice(&["hybrid", "vector", "words"]),
         meaning: "How to search: hybrid (words and meaning), vector (only meaning) or words",
     };
     /// The texts in which secrets are redacted.
     REDACT_SECRETS: String = {
         key: "redact_secrets", variable: "LOCI_REDACT_SECRETS",
-        default: DefaultValue::Text("mined"),
-        form: ValueType::Choice(&["mined", "all", "none"]),
+        default: DefaultValue::Text("mined"), form: ValueType::Choice(&["mined", "all", "none"]),
         meaning: "Texts that keys, tokens and passwords are taken out of before they are stored: mined (files and transcripts), all (what tools write as well) or none",
     };
     /// The address of the HTTP server.
@@ -163,23 +154,34 @@ settings! {
     /// The origins of web pages that may call.
     ALLOWED_ORIGINS: Vec<String> = {
         key: "allowed_origins", variable: "LOCI_ALLOWED_ORIGINS",
-        default: DefaultValue::Text(""),
-        form: ValueType::List,
+        default: DefaultValue::Text(""), form: ValueType::List,
         meaning: "Origins of web pages that may call the HTTP server besides the origins of this machine, such as https://name:port; one without a port stands for every port",
     };
     /// The names of this server.
     ALLOWED_HOSTS: Vec<String> = {
         key: "allowed_hosts", variable: "LOCI_ALLOWED_HOSTS",
-        default: DefaultValue::Text(""),
-        form: ValueType::List,
+        default: DefaultValue::Text(""), form: ValueType::List,
         meaning: "Names under which the HTTP server is reached besides localhost, such as memory.example.org; with a port, if that is not the one of this server or of its scheme",
     };
     /// Whether hosts get views of the conversation.
     CONVERSATION_VIEWS: bool = {
         key: "conversation_views", variable: "LOCI_CONVERSATION_VIEWS",
+        default: DefaultValue::Text("true"), form: ValueType::Boolean,
+        meaning: "Whether a host that shows views beside the replies of tools (MCP Apps) gets them",
+    };
+    /// Whether clients ask their person questions.
+    QUESTIONS: bool = {
+        key: "questions", variable: "LOCI_QUESTIONS",
         default: DefaultValue::Text("true"),
         form: ValueType::Boolean,
-        meaning: "Whether a host that shows views beside the replies of tools (MCP Apps) gets them",
+        meaning: "Whether a client that shows questions to its person (elicitation) is asked what only the person should decide: a sure contradiction, a deletion for good, a name or an author that is new",
+    };
+    /// The time for an answer.
+    QUESTION_SECONDS: u64 = {
+        key: "question_seconds", variable: "LOCI_QUESTION_SECONDS",
+        default: DefaultValue::Text("50"),
+        form: ValueType::Whole { min: 5, max: 300 },
+        meaning: "Seconds that a call waits for the answer of the person; then it ends as if nobody could be asked",
     };
     /// The URL of this server for clients.
     PUBLIC_URL: String = {

@@ -1,10 +1,11 @@
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex};
+use std::time::Duration;
 
 use loci_core::{Batch, Ownership, Result, Scope, Space, Store, Timestamp};
 use loci_dialects::{Dialect, Hints, Reply, Resource, Resources, Tool, TypedTool, UsualTools};
 use loci_engine::{Call, Engine, SearchMode};
-use loci_server::{AppPages, Host};
+use loci_server::{AppPages, Host, HostOptions};
 use loci_testkit::{FixedClock, HashingEmbedder, NaiveStore};
 use loci_vault::VaultFolder;
 use schemars::JsonSchema;
@@ -391,7 +392,27 @@ impl World {
     /// Returns the same for another server, with or without pages of views of the conversation.
     pub fn with_app_pages(&self, pages: Option<AppPages>) -> Self {
         World {
-            host: Host::recording(self.engine.clone(), None, None, pages),
+            host: Host::with_options(
+                self.engine.clone(),
+                HostOptions {
+                    app_pages: pages,
+                    ..HostOptions::default()
+                },
+            ),
+            ..self.clone()
+        }
+    }
+
+    /// Returns the same for another server, which asks persons with this time for an answer.
+    pub fn with_questions(&self, limit: Duration) -> Self {
+        World {
+            host: Host::with_options(
+                self.engine.clone(),
+                HostOptions {
+                    question_limit: Some(limit),
+                    ..HostOptions::default()
+                },
+            ),
             ..self.clone()
         }
     }

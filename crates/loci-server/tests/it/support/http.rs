@@ -150,6 +150,12 @@ impl Server {
             .await
     }
 
+    /// Posts bytes as JSON to a dialect without reading the reply.
+    pub async fn begin_at(&self, dialect: &str, more: &[(&str, &str)], body: &[u8]) -> Stream {
+        let head = format!("POST /mcp/{dialect}");
+        self.open(&head, &with_usual(more), body).await
+    }
+
     /// Starts a call of a tool without reading its reply.
     pub async fn begin_call(&self, tool: &str, arguments: Value) -> Stream {
         self.begin_call_as(&[], tool, arguments).await
