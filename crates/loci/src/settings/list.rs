@@ -71,36 +71,31 @@ settings! {
     /// The most connections to a store on a server.
     STORE_CONNECTIONS: u64 = {
         key: "store_connections", variable: "LOCI_STORE_CONNECTIONS",
-        default: DefaultValue::Whole(16),
-        form: ValueType::Whole { min: 2, max: 1_000 },
+        default: DefaultValue::Whole(16), form: ValueType::Whole { min: 2, max: 1_000 },
         meaning: "The most connections that a process makes to a store on a server",
     };
     /// The time that a commit of a store on a server may take.
     STORE_COMMIT_SECONDS: u64 = {
         key: "store_commit_seconds", variable: "LOCI_STORE_COMMIT_SECONDS",
-        default: DefaultValue::Whole(20),
-        form: ValueType::Whole { min: 1, max: 3_600 },
+        default: DefaultValue::Whole(20), form: ValueType::Whole { min: 1, max: 3_600 },
         meaning: "Seconds that a write waits for a store on a server to confirm it, e.g. until its synchronous standby has it; then its outcome is not known, and the writer is told so",
     };
     /// The memory for indexes of a store on a server.
     STORE_INDEX_MEGABYTES: u64 = {
         key: "store_index_megabytes", variable: "LOCI_STORE_INDEX_MEGABYTES",
-        default: DefaultValue::Whole(1_024),
-        form: ValueType::Whole { min: 1, max: 1_000_000 },
+        default: DefaultValue::Whole(1_024), form: ValueType::Whole { min: 1, max: 1_000_000 },
         meaning: "Megabytes of memory that a process uses for the indexes of a store on a server; beyond it, the indexes of the spaces that were not searched for longest are evicted",
     };
     /// Whether the tables of a store on a server are created and upgraded.
     STORE_MIGRATE: String = {
         key: "store_migrate", variable: "LOCI_STORE_MIGRATE",
-        default: DefaultValue::Text("auto"),
-        form: ValueType::Choice(&["auto", "never"]),
+        default: DefaultValue::Text("auto"), form: ValueType::Choice(&["auto", "never"]),
         meaning: "Whether loci creates and upgrades the tables of a store on a server (auto), or refuses to work with older ones (never)",
     };
     /// Whether the server keeps the spaces of a store apart.
     STORE_ROW_SECURITY: bool = {
         key: "store_row_security", variable: "LOCI_STORE_ROW_SECURITY",
-        default: DefaultValue::Text("false"),
-        form: ValueType::Boolean,
+        default: DefaultValue::Text("false"), form: ValueType::Boolean,
         meaning: "Whether loci turns row security on in the tables of a store on a server, which then keeps the spaces apart as well; it stays on when this is `false` again",
     };
     /// The folder of notes.
@@ -114,8 +109,7 @@ settings! {
     /// The permissions of new notes.
     VAULT_FILE_MODE: String = {
         key: "vault_file_mode", variable: "LOCI_VAULT_FILE_MODE",
-        default: DefaultValue::Text("600"),
-        form: ValueType::Choice(&["600", "640", "660", "644", "664"]),
+        default: DefaultValue::Text("600"), form: ValueType::Choice(&["600", "640", "660", "644", "664"]),
         meaning: "Permissions of new files among the notes, and of new folders with them: 600 (only yours), 640 or 660 (your group reads, or writes, too), 644 or 664 (every user reads); a file that is there keeps its own",
     };
     /// The log level.
@@ -517,6 +511,13 @@ settings! {
         default: DefaultValue::Text("30"),
         form: ValueType::Whole { min: 1, max: LLM_SECONDS_MAX },
         meaning: "Seconds that one request to that endpoint may take, at most 90",
+    };
+    /// The retention of former versions.
+    HISTORY_DAYS: u64 = {
+        key: "history_days", variable: "LOCI_HISTORY_DAYS",
+        default: DefaultValue::Whole(Policy::DEFAULT.history_seconds / DAY_SECONDS),
+        form: ValueType::Whole { min: 0, max: TTL_DAYS_MAX },
+        meaning: "Days for which the version before each change of a memory is kept, for `loci history`, `restore`, `undo` and `--as-of`; 0 keeps it for ever",
     };
     /// The retention of the audit log.
     AUDIT_RETENTION_DAYS: u64 = {
