@@ -137,7 +137,8 @@ fn copy_versions(
         |changes: &mut Vec<Change>| to.commit(Batch::new(space.clone(), std::mem::take(changes)));
     let (mut changes, mut bytes) = (Vec::new(), 0);
     versions(from, space, now, |versions| {
-        bytes += versions.iter().map(|it| it.content.len()).sum::<usize>();
+        let text = |version: &Version| version.content.as_ref().map_or(0, String::len);
+        bytes += versions.iter().map(text).sum::<usize>();
         changes.extend(versions.into_iter().map(Box::new).map(Change::PutVersion));
         if changes.len() < BATCH_RECORDS && bytes < BATCH_BYTES {
             return Ok(());

@@ -192,12 +192,21 @@ impl Version {
     fn check(&self) -> Result<()> {
         check_texts([
             ("id", Some(self.memory.as_str())),
-            ("content", Some(&self.content)),
+            ("content", self.content.as_deref()),
             ("title", self.title.as_deref()),
             ("collection", self.location.collection.as_deref()),
             ("section", Some(&self.location.section)),
             ("updated_by", self.updated_by.as_deref()),
         ])?;
+        if let Some(change) = &self.change {
+            check_texts([
+                ("by", change.by.as_deref()),
+                ("tool", Some(&change.tool)),
+                ("program", change.program.as_deref()),
+                ("session", change.session.as_deref()),
+                ("token", change.token.as_deref()),
+            ])?;
+        }
         each("tags", self.tags.iter().map(String::as_str))
     }
 }

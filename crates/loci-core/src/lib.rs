@@ -138,5 +138,5 @@ pub use token::{ClientGrant, CodeBinding, Token, TokenHash, TokenStore};
 pub use tokens::TokenCounter;
 pub use tombstone::{KeyedHash, Salt, Tombstone, TombstoneStore};
 pub use unit_vector::unit_vector;
-pub use version::{Version, VersionStore};
+pub use version::{ChangeMark, ChangeQuery, Properties, Version, VersionStore};
 pub use web::{WebPage, WebSearch};

@@ -31,7 +31,7 @@ pub const TAG_BYTES_MAX: usize = 128;
 /// Bytes of UTF-8 in a search query.
 pub const QUERY_BYTES_MAX: usize = 64 << 10;
 /// Former versions of one memory that are kept; beyond it, the oldest are evicted.
-pub const VERSIONS_MAX: usize = 20;
+pub const VERSIONS_MAX: usize = 50;
 /// Tombstones of one space; beyond it, the oldest are evicted.
 pub const TOMBSTONES_MAX: usize = 1_000_000;
 /// Replies kept under idempotency keys for one owner in one space; beyond it, the oldest are

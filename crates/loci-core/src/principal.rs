@@ -147,6 +147,8 @@ pub struct Caller {
     /// The name of the program that calls, for the audit log: see
     /// [`AuditEntry::client`](crate::AuditEntry::client).
     pub client: Option<String>,
+    /// The public id of its token; `None` if it has no token of this installation.
+    pub token: Option<String>,
     /// Whose words it stores, unless a tool knows better, e.g. by the role of a message.
     pub said_by: SaidBy,
 }
@@ -163,6 +165,7 @@ impl Caller {
             is_claimed: false,
             session: None,
             client: None,
+            token: None,
             said_by: SaidBy::Agent,
         }
     }

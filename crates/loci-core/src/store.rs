@@ -399,6 +399,8 @@ pub struct Sweep {
     /// Removes the [counts](crate::AuditStore::daily) of days before this
     /// [one](crate::DailyCount::day).
     pub counted_before: i64,
+    /// Removes kept versions whose [change](Version::change) was before this time.
+    pub changed_before: Timestamp,
 }
 
 /// A part of a store on which one process at a time does background work. A store that many

@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use crate::{
     AccessIncrement, ArchiveStore, Archived, AuditEntry, AuditQuery, AuditStore, Batch, CacheEntry,
-    CacheStore, CandidateQuery, Candidates, DailyCount, DailyQuery, Decision, DecisionStore,
-    Examined, ExaminedUntil, FacetCounts, Fact, FactCounts, FactQuery, FactStore, FailedJob,
-    FilingOrder, Filter, IdempotencyStore, IdempotentReply, Job, JobCounts, JobStore, KeyedHash,
-    Location, LocationCount, Memory, MemoryId, ModelId, Nearest, NoteFile, NoteStore, OpenItem,
-    OpenItemStore, Page, Partition, QueryVector, Result, Salt, ServerFigures, SettingStore,
-    SoftDeleted, Sorting, SourceFile, SourceStore, Space, StatusCount, Store, StoreSize, Sweep,
-    SweepClock, Timestamp, ToExamine, Tombstone, TombstoneStore, Tunnel, TunnelStore, Vector,
-    Version, VersionStore, WipeCounts, Work,
+    CacheStore, CandidateQuery, Candidates, ChangeQuery, DailyCount, DailyQuery, Decision,
+    DecisionStore, Examined, ExaminedUntil, FacetCounts, Fact, FactCounts, FactQuery, FactStore,
+    FailedJob, FilingOrder, Filter, IdempotencyStore, IdempotentReply, Job, JobCounts, JobStore,
+    KeyedHash, Location, LocationCount, Memory, MemoryId, ModelId, Nearest, NoteFile, NoteStore,
+    OpenItem, OpenItemStore, Page, Partition, QueryVector, Result, Salt, ServerFigures,
+    SettingStore, SoftDeleted, Sorting, SourceFile, SourceStore, Space, StatusCount, Store,
+    StoreSize, Sweep, SweepClock, Timestamp, ToExamine, Tombstone, TombstoneStore, Tunnel,
+    TunnelStore, Vector, Version, VersionStore, WipeCounts, Work,
 };
 
 /// A store that passes every operation on to another one and does something around each. Whatever
@@ -213,6 +213,7 @@ layered! {
     VersionStore {
         versions(space: &Space, id: &MemoryId) -> Vec<Version>;
         ids_with_versions(filter: &Filter, after: Option<&MemoryId>, limit: usize) -> Vec<MemoryId>;
+        changes(query: &ChangeQuery) -> Vec<Version>;
     }
 }
 

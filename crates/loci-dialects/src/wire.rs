@@ -197,7 +197,10 @@ impl Replaced {
 
     /// Returns the text of a version of a memory.
     pub fn of_version(version: &Version) -> Self {
-        Replaced::of(&version.content, version.updated_at)
+        Replaced::of(
+            version.content.as_deref().unwrap_or_default(),
+            version.updated_at,
+        )
     }
 }
 

@@ -3,13 +3,14 @@
 use std::collections::BTreeSet;
 
 use loci_core::{
-    Batch, Caller, Change, Clock, CollectionFilter, Condition, Error, ErrorCode, Expect, Filter,
-    Forgotten, Memory, MemoryId, OwnerFilter, Page, RecordVerb, Result, Scope, SoftDeleted, Store,
-    Tier, Timestamp,
+    ANONYMOUS, Batch, Caller, Change, ChangeMark, Clock, CollectionFilter, Condition, Error,
+    ErrorCode, Expect, Filter, Forgotten, Memory, MemoryId, OwnerFilter, Page, RecordVerb, Result,
+    Scope, SoftDeleted, Store, Tier, Timestamp, Version,
 };
 
 use crate::actor::Actor;
 use crate::engine::Engine;
+use crate::memories::versions::former;
 
 /// The tiers whose memories are read by their ids.
 pub(crate) const TIERS_BY_ID: [Tier; 2] = [Tier::LongTerm, Tier::Unlisted];
@@ -47,11 +48,26 @@ impl Access<'_> {
         self.commit_if(Vec::new(), changes)
     }
 
-    /// Does the same, if these conditions hold.
+    /// Does the same, if these conditions hold. Each change of a memory keeps the version before, with
+    /// the change's mark.
     ///
     /// # Errors
     /// As for [`Store::commit`]. Then the trail stays as it was.
     pub(crate) fn commit_if(&self, conditions: Vec<Condition>, changes: Vec<Change>) -> Result<()> {
+        let changes = self.with_versions(changes)?;
+        self.commit_filed(conditions, changes)
+    }
+
+    /// Does the same without a version: for what is filed from files and imports, which keep or note
+    /// for themselves what they replace.
+    ///
+    /// # Errors
+    /// As for [`Store::commit`]. Then the trail stays as it was.
+    pub(crate) fn commit_filed(
+        &self,
+        conditions: Vec<Condition>,
+        changes: Vec<Change>,
+    ) -> Result<()> {
         let noted: Vec<(RecordVerb, String, Option<bool>)> = changes
             .iter()
             .filter_map(|change| touched(&self.caller, change))
@@ -66,6 +82,73 @@ impl Access<'_> {
             self.caller.note_record(verb, &id, is_own);
         }
         Ok(())
+    }
+
+    /// Returns the changes with the versions before them, but for memories whose version is among them.
+    fn with_versions(&self, changes: Vec<Change>) -> Result<Vec<Change>> {
+        let brought: BTreeSet<MemoryId> = changes
+            .iter()
+            .filter_map(|change| match change {
+                Change::PutVersion(version) => Some(version.memory.clone()),
+                _ => None,
+            })
+            .collect();
+        let mut all = Vec::with_capacity(2 * changes.len());
+        for change in changes {
+            let mut after = None;
+            if let Change::Put { memory, expect, .. } = &change
+                && !brought.contains(&memory.id)
+            {
+                match expect {
+                    Expect::Absent => after = self.kept(None, memory),
+                    Expect::Revision(revision) => {
+                        let before = self.store.get(&memory.space, &memory.id)?;
+                        let before = before.filter(|before| before.revision == *revision);
+                        all.extend(before.and_then(|before| self.kept(Some(&before), memory)));
+                    }
+                }
+            }
+            all.push(change);
+            all.extend(after);
+        }
+        Ok(all)
+    }
+
+    /// Returns the change that keeps the version before a change of a memory, or the time before it
+    /// was stored; `None` if nothing changed that people change. It comes after the one that stores a
+    /// new memory.
+    pub(crate) fn kept(&self, before: Option<&Memory>, after: &Memory) -> Option<Change> {
+        let version = match before {
+            None => Version::before(after),
+            Some(before) => former(before, after)?,
+        };
+        let owner = before.map_or(&after.owner, |before| &before.owner);
+        Some(Change::PutVersion(Box::new(Version {
+            change: Some(self.mark(owner.as_ref())),
+            ..version
+        })))
+    }
+
+    /// Returns the mark of a change that the caller makes now, of a memory with this owner.
+    fn mark(&self, owner: Option<&String>) -> ChangeMark {
+        let now = self.clock.now();
+        let subject = &self.caller.principal.subject;
+        let is_owner = owner == subject.as_ref();
+        let named = || subject.clone().unwrap_or_else(|| ANONYMOUS.to_owned());
+        ChangeMark {
+            at: now,
+            by: (!is_owner).then(named),
+            tool: self.caller.trail.tool().to_owned(),
+            program: self.caller.client.clone(),
+            session: self.caller.session.clone(),
+            token: self.caller.token.clone(),
+            call: self.caller.trail.call(now),
+        }
+    }
+
+    /// Returns the current time.
+    pub(crate) fn now(&self) -> Timestamp {
+        self.clock.now()
     }
 
     /// Returns the filter with which every read by this caller starts. It hides short-term,

@@ -487,8 +487,10 @@ impl<'a> Call<'a> {
             further_records: 0,
             further_stored: 0,
         };
+        let parts = Parts::new(engine, caller);
+        parts.trail.set_tool(info.tool);
         Call {
-            parts: Parts::new(engine, caller),
+            parts,
             info,
             entry: Some(entry),
             reply: Cell::default(),

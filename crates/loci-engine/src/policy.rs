@@ -24,6 +24,8 @@ pub struct Policy {
     pub ranking: RankingWeights,
     /// Seconds for which an entry of the audit log is kept.
     pub audit_retention_seconds: u64,
+    /// Seconds for which the version before a change of a memory is kept; 0 keeps it for ever.
+    pub history_seconds: u64,
     /// Seconds for which a reply is kept under its idempotency key.
     pub idempotent_reply_ttl_seconds: u64,
     /// The number of audit entries that triggers a write at once.
@@ -86,6 +88,7 @@ impl Policy {
             decay_days: 30.0,
         },
         audit_retention_seconds: 90 * DAY_SECONDS,
+        history_seconds: 30 * DAY_SECONDS,
         idempotent_reply_ttl_seconds: DAY_SECONDS,
         audit_buffer: 100,
         memory_tool: HelperLanguage::Python,

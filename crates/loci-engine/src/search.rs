@@ -1,5 +1,6 @@
 //! Search by words and by meaning, and comparisons of texts.
 
+pub mod as_of;
 pub mod compare;
 pub mod explain;
 pub mod find_duplicates;

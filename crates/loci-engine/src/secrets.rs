@@ -216,7 +216,12 @@ impl Secrets<'_> {
                 let texts = versions.iter().flat_map(|version| {
                     let title = version.title.as_deref();
                     let tags = version.tags.iter().map(String::as_str);
-                    std::iter::once(&*version.content).chain(title).chain(tags)
+                    version
+                        .content
+                        .as_deref()
+                        .into_iter()
+                        .chain(title)
+                        .chain(tags)
                 });
                 found.extend(self.stored_secret(
                     space,

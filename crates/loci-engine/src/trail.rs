@@ -2,15 +2,25 @@
 //! from what it stores.
 
 use std::mem;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use loci_core::limits::AUDIT_RECORDS_MAX;
-use loci_core::{AuditRecord, RecordVerb, Redactions};
+use loci_core::{AuditRecord, RecordVerb, Redactions, Timestamp};
+use uuid::Uuid;
 
 /// Collects the records that one call returns from a search, reads by id, stores, changes or
 /// deletes.
 #[derive(Debug, Default)]
-pub(crate) struct Trail(Mutex<TrailRecords>);
+pub(crate) struct Trail {
+    collected: Mutex<TrailRecords>,
+    /// The tool of the call; not set where no call is made.
+    tool: OnceLock<String>,
+    /// The number of the call, once a change asked for it.
+    number: OnceLock<u64>,
+}
+
+/// The bits of the number of a call that tell calls of the same microsecond apart.
+const CALL_BITS: u32 = 10;
 
 #[derive(Debug, Default)]
 struct TrailRecords {
@@ -22,6 +32,26 @@ struct TrailRecords {
 }
 
 impl Trail {
+    /// Notes the tool of the call.
+    pub(crate) fn set_tool(&self, tool: &str) {
+        // A trail is of one call.
+        let _ = self.tool.set(tool.to_owned());
+    }
+
+    /// Returns the tool of the call; empty where no call is made.
+    pub(crate) fn tool(&self) -> &str {
+        self.tool.get().map_or("", String::as_str)
+    }
+
+    /// Returns the number of the call, which is made at the time of its first change: later calls
+    /// have higher ones.
+    pub(crate) fn call(&self, now: Timestamp) -> u64 {
+        *self.number.get_or_init(|| {
+            let random = Uuid::now_v7().as_u128() as u64 & ((1 << CALL_BITS) - 1);
+            (now.microseconds().cast_unsigned() << CALL_BITS) | random
+        })
+    }
+
     /// Adds a record; of several verbs for one record the strongest counts. `is_own` says if a wipe
     /// of the user would remove the record; `None` (unknown) counts as true. In a full list, a
     /// record that the call did more to takes the place of one that it only returned.
@@ -83,7 +113,9 @@ impl Trail {
     }
 
     fn noted(&self) -> MutexGuard<'_, TrailRecords> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.collected
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -4,8 +4,10 @@
 use std::collections::BTreeMap;
 
 use loci_core::{
-    Citation, CitationKind, ClockJump, Error, Link, MemoryId, Relation, Space, Term, Timestamp,
+    Citation, CitationKind, ClockJump, Delivery, Error, Link, MemoryId, Properties, Relation,
+    SaidBy, Space, Term, Timestamp, Visibility,
 };
+use serde::{Deserialize, Serialize};
 
 /// The end of every message about a corrupt database.
 pub const DAMAGED: &str =
@@ -244,6 +246,95 @@ pub fn encode_attributes(attributes: &BTreeMap<String, String>) -> String {
 /// `corrupt` if it is no such object.
 pub fn decode_attributes(json: &str) -> Result<BTreeMap<String, String>, Error> {
     serde_json::from_str(json).map_err(damaged_json)
+}
+
+/// The properties of a former version as JSON. Keys are short, because each version has them, and
+/// a missing one is the usual value.
+#[derive(Serialize, Deserialize)]
+struct PropertiesJson {
+    #[serde(rename = "k")]
+    kind: String,
+    /// As text, which comes back exactly.
+    #[serde(rename = "w")]
+    weight: String,
+    #[serde(rename = "s", default, skip_serializing_if = "Option::is_none")]
+    summary: Option<String>,
+    #[serde(rename = "d", default, skip_serializing_if = "Option::is_none")]
+    delivery: Option<String>,
+    #[serde(rename = "v")]
+    visibility: String,
+    #[serde(rename = "e", default, skip_serializing_if = "Option::is_none")]
+    expires_at: Option<i64>,
+    #[serde(rename = "f", default, skip_serializing_if = "Option::is_none")]
+    forgotten_at: Option<i64>,
+    #[serde(rename = "r", default, skip_serializing_if = "Option::is_none")]
+    supersedes: Option<String>,
+    #[serde(rename = "a", default, skip_serializing_if = "std::ops::Not::not")]
+    by_admin: bool,
+    #[serde(rename = "b", default, skip_serializing_if = "Option::is_none")]
+    said_by: Option<String>,
+    #[serde(rename = "c", default, skip_serializing_if = "Option::is_none")]
+    citations: Option<String>,
+    #[serde(rename = "x", default, skip_serializing_if = "BTreeMap::is_empty")]
+    attributes: BTreeMap<String, String>,
+}
+
+/// Encodes the properties of a former version as a JSON object.
+pub fn encode_properties(properties: &Properties) -> String {
+    let microseconds = |at: Option<Timestamp>| at.map(Timestamp::microseconds);
+    let json = PropertiesJson {
+        kind: properties.kind.clone(),
+        weight: properties.weight.to_string(),
+        summary: properties.summary.clone(),
+        delivery: (properties.delivery != Delivery::OnDemand)
+            .then(|| properties.delivery.name().to_owned()),
+        visibility: properties.visibility.name().to_owned(),
+        expires_at: microseconds(properties.expires_at),
+        forgotten_at: microseconds(properties.forgotten_at),
+        supersedes: properties
+            .supersedes
+            .as_ref()
+            .map(|id| id.as_str().to_owned()),
+        by_admin: properties.by_admin,
+        said_by: (properties.said_by != SaidBy::Unknown)
+            .then(|| properties.said_by.name().to_owned()),
+        citations: (!properties.citations.is_empty())
+            .then(|| encode_citations(&properties.citations)),
+        attributes: properties.attributes.clone(),
+    };
+    serde_json::json!(json).to_string()
+}
+
+/// Decodes the properties in such an object.
+///
+/// # Errors
+/// `corrupt` if it is no such object.
+pub fn decode_properties(json: &str) -> Result<Properties, Error> {
+    let json: PropertiesJson = serde_json::from_str(json).map_err(damaged_json)?;
+    let time = |at: Option<i64>| at.map(Timestamp::from_microseconds);
+    let delivery = json.delivery.as_deref().map(Delivery::from_name);
+    let said_by = json.said_by.as_deref().map(SaidBy::from_name);
+    Ok(Properties {
+        kind: json.kind,
+        weight: json.weight.parse().map_err(|_| damaged())?,
+        summary: json.summary,
+        delivery: delivery
+            .unwrap_or(Some(Delivery::OnDemand))
+            .ok_or_else(damaged)?,
+        visibility: Visibility::from_name(&json.visibility).ok_or_else(damaged)?,
+        expires_at: time(json.expires_at),
+        forgotten_at: time(json.forgotten_at),
+        supersedes: json.supersedes.map(MemoryId::new),
+        by_admin: json.by_admin,
+        said_by: said_by
+            .unwrap_or(Some(SaidBy::Unknown))
+            .ok_or_else(damaged)?,
+        citations: json
+            .citations
+            .as_deref()
+            .map_or_else(|| Ok(Vec::new()), decode_citations)?,
+        attributes: json.attributes,
+    })
 }
 
 #[cfg(test)]

@@ -9,17 +9,18 @@ mod token;
 use std::array::TryFromSliceError;
 
 use loci_core::{
-    Access, AuditEntry, AuditFailure, AuditRecord, CacheEntry, ContentHash, DailyCount, Decision,
-    Delivery, EnrichmentStatus, Error, ErrorCode, Fact, FileProblem, FileProblemKind, FileStamp,
-    IdempotentReply, Location, Memory, MemoryId, ModelId, Name, NoteFile, OpenItem, Period,
-    Provenance, RecordVerb, SaidBy, SourceFile, Space, Thread, Tier, Timestamp, Tombstone, Tunnel,
-    TunnelEnd, Vector, Version, Visibility,
+    Access, AuditEntry, AuditFailure, AuditRecord, CacheEntry, ChangeMark, ContentHash, DailyCount,
+    Decision, Delivery, EnrichmentStatus, Error, ErrorCode, Fact, FileProblem, FileProblemKind,
+    FileStamp, IdempotentReply, Location, Memory, MemoryId, ModelId, Name, NoteFile, OpenItem,
+    Period, Provenance, RecordVerb, SaidBy, SourceFile, Space, Thread, Tier, Timestamp, Tombstone,
+    Tunnel, TunnelEnd, Vector, Version, Visibility,
 };
 
 pub use self::token::TOKEN;
 use crate::StoredMemory;
 use crate::codec::{
-    damaged, decode_attributes, decode_citations, decode_links, decode_vector, stored_space,
+    damaged, decode_attributes, decode_citations, decode_links, decode_properties, decode_vector,
+    stored_space,
 };
 
 /// The columns of [`Decision`].
@@ -47,7 +48,7 @@ pub const AUDIT_ENTRY: &str = "number, space, at, \"user\", caller, dialect, too
 pub const AUDIT_RECORD: &str = "entry, verb, id, is_own, further";
 /// The columns of a [`Version`] after the id of its memory, of `version AS v`.
 pub const VERSION: &str = "v.revision, v.collection, v.section, v.title, v.tags, v.updated_by, \
-    v.updated_at, v.content";
+    v.updated_at, v.content, v.properties, v.changed_at, v.changed_by, v.tool, v.program, v.session, v.token, v.call";
 
 /// A row whose columns are read one after the other: each method reads the next one.
 ///
@@ -299,9 +300,30 @@ impl StoredRecord for Version {
             tags: columns.texts()?,
             updated_by: columns.string_or_null()?,
             updated_at: columns.time()?,
-            content: columns.string()?,
+            content: columns.string_or_null()?,
+            properties: columns.text_or_null()?.map(decode_properties).transpose()?,
+            change: read_change(columns)?,
         })
     }
+}
+
+/// Reads the change that ended a version; it has a time if it is known.
+fn read_change<'a, C: ReadColumns<'a>>(columns: &mut C) -> Result<Option<ChangeMark>, C::Error> {
+    let at = columns.time_or_null()?;
+    let by = columns.string_or_null()?;
+    let tool = columns.string_or_null()?;
+    let (program, session) = (columns.string_or_null()?, columns.string_or_null()?);
+    let token = columns.string_or_null()?;
+    let call = columns.number_or_null()?;
+    Ok(at.map(|at| ChangeMark {
+        at,
+        by,
+        tool: tool.unwrap_or_default(),
+        program,
+        session,
+        token,
+        call: call.unwrap_or(0),
+    }))
 }
 
 impl StoredRecord for NoteFile {

@@ -99,6 +99,7 @@ struct State {
     undos: Vec<(u64, Undo)>,
     last_undo: u64,
     past: Vec<PastChange>,
+    first_change: Option<Timestamp>,
     all_users: bool,
 }
 
@@ -136,6 +137,11 @@ impl BrowserSession {
         is_same(&self.csrf, sent)
     }
 
+    /// Returns the time of its first change, if it made one.
+    pub(crate) fn first_change(&self) -> Option<Timestamp> {
+        lock(&self.state).first_change
+    }
+
     /// Returns true if this session shows the owner what others keep private.
     pub(crate) fn all_users(&self) -> bool {
         lock(&self.state).all_users
@@ -148,7 +154,8 @@ impl BrowserSession {
 
     /// Keeps what a change did, to look it up later.
     pub(crate) fn note(&self, at: Timestamp, outcome: &Outcome) {
-        let past = &mut lock(&self.state).past;
+        let state = &mut *lock(&self.state);
+        state.first_change.get_or_insert(at);
         let change = PastChange {
             at: UtcTimestamp(at),
             message: outcome.message,
@@ -156,8 +163,8 @@ impl BrowserSession {
             refused: outcome.refused.len(),
             undo: outcome.undo,
         };
-        past.insert(0, change);
-        past.truncate(UNDOS_MAX);
+        state.past.insert(0, change);
+        state.past.truncate(UNDOS_MAX);
     }
 
     /// Returns what the last changes did, the last one first.

@@ -80,6 +80,7 @@ pub(crate) async fn wipe(
     delete(transaction, &gone);
     let left = select(transaction, of_owner, whose.clone()).await?;
     let set = "owner = $3, actor = NULL, program = NULL, session = NULL";
+    versions::forget_programs(transaction, left.iter().map(|found| found.row).collect());
     change(transaction, left, set, pseudonym);
     if let Some(pseudonym) = pseudonym {
         let condition =
@@ -87,6 +88,7 @@ pub(crate) async fn wipe(
         let rewritten = select(transaction, condition, whose.clone()).await?;
         change(transaction, rewritten, "updated_by = $3", Some(pseudonym));
         versions::leave_pseudonym(transaction, owner, origin, pseudonym);
+        versions::leave_pseudonym_on_changes(transaction, owner, origin, pseudonym);
         wiped.audit_entries += leave_pseudonym(transaction, owner, origin, pseudonym).await?;
     }
     let name = transaction.name();
@@ -238,7 +240,7 @@ struct DueRows {
 }
 
 /// Returns the kinds of rows besides memories.
-fn due(sweep: &Sweep) -> [DueRows; 6] {
+fn due(sweep: &Sweep) -> [DueRows; 7] {
     let due = |table, key, condition, order, moment| DueRows {
         table,
         key,
@@ -266,6 +268,13 @@ fn due(sweep: &Sweep) -> [DueRows; 6] {
             "day < $2",
             "day",
             Timestamp::from_microseconds(sweep.counted_before),
+        ),
+        due(
+            "@version",
+            "memory, revision",
+            "changed_at < $2",
+            "changed_at",
+            sweep.changed_before,
         ),
     ]
 }
@@ -393,14 +402,16 @@ pub(crate) async fn set_bounds(transaction: &mut Transaction<'_>) -> Result<()> 
 pub(crate) async fn spaces_to_sweep(session: &Session, sweep: &Sweep) -> Result<Vec<String>> {
     let sql = "SELECT space FROM @space AS s WHERE space <> '' AND (expires_from <= $1 OR deleted_from <= $2 \
         OR audited_from < $3 OR wiped_from < $4 OR version - trimmed >= 2 * $5::bigint \
-        OR EXISTS (SELECT 1 FROM @daily AS d WHERE d.space = s.space AND d.day < $6)) ORDER BY space";
+        OR EXISTS (SELECT 1 FROM @daily AS d WHERE d.space = s.space AND d.day < $6) \
+        OR EXISTS (SELECT 1 FROM @version AS v WHERE v.space = s.space AND v.changed_at < $7)) ORDER BY space";
     let values = values![
         sweep.expired_at,
         sweep.deleted_until,
         sweep.audited_before,
         sweep.wiped_before,
         CHANGES_KEPT,
-        sweep.counted_before
+        sweep.counted_before,
+        sweep.changed_before
     ];
     let rows = session.query(sql, &values).await?;
     rows.iter().map(|row| Ok(row.try_get(0)?)).collect()

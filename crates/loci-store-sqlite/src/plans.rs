@@ -74,6 +74,7 @@ fn what_is_done_for_one_user_or_one_moment_reads_no_whole_table() {
         audited_before: moment,
         wiped_before: moment,
         counted_before: 0,
+        changed_before: moment,
     };
     let narrow = Filter {
         tags: vec!["a".to_owned()],
@@ -90,6 +91,9 @@ fn what_is_done_for_one_user_or_one_moment_reads_no_whole_table() {
         remove::REWRITTEN.to_owned(),
         versions::REWRITTEN.to_owned(),
         versions::WIPED_DAMAGE.to_owned(),
+        versions::CHANGES_REWRITTEN.to_owned(),
+        versions::WIPED_DAMAGED_CHANGES.to_owned(),
+        versions::LEFT_BY_OWNER.to_owned(),
         versions::of_memory_sql(),
         remove::PSEUDONYMISED_CALLS.to_owned(),
         remove::PSEUDONYMISED_RECORDS.to_owned(),
@@ -167,6 +171,21 @@ fn what_is_done_for_one_user_or_one_moment_reads_no_whole_table() {
             "{sql}: {steps:?}"
         );
     }
+}
+
+/// So that the last changes cost by their number, whatever else is kept.
+#[test]
+fn changes_are_read_in_the_order_of_an_index() {
+    let steps = plan(&versions::changes_sql());
+    assert!(
+        steps[0].starts_with("SEARCH v USING INDEX version_by_change (changed_at"),
+        "{steps:?}"
+    );
+    // Only changes of one moment are sorted.
+    assert!(
+        steps.contains(&"USE TEMP B-TREE FOR LAST 2 TERMS OF ORDER BY".to_owned()),
+        "{steps:?}"
+    );
 }
 
 /// So that a round of embedding costs by what it embeds, whatever else waits.

@@ -8,12 +8,12 @@ use std::time::Duration;
 use loci_core::limits::VERSIONS_MAX;
 use loci_core::{
     Access, AccessIncrement, AuditEntry, Batch, CacheEntry, CandidateQuery, Candidates, Change,
-    Condition, DailyCount, Decision, Error, ErrorCode, Expect, FacetCounts, FilingOrder, Filter,
-    IdempotentReply, Location, LocationCount, Memory, MemoryId, ModelId, NoteFile, OpenItem, Page,
-    Partition, Passage, Result, SoftDeleted, SortKey, Sorting, SourceFile, Space, StatusCount,
-    Store, StoreSize, Superseded, Sweep, SweepClock, Tier, Timestamp, Token, Tombstone, Vector,
-    Version, VersionStore, WipeCounts, Work, check_lease, check_texts, day_of, is_pseudonym,
-    lease_end_max, start_of_day,
+    ChangeQuery, Condition, DailyCount, Decision, Error, ErrorCode, Expect, FacetCounts,
+    FilingOrder, Filter, IdempotentReply, Location, LocationCount, Memory, MemoryId, ModelId,
+    NoteFile, OpenItem, Page, Partition, Passage, Result, SoftDeleted, SortKey, Sorting,
+    SourceFile, Space, StatusCount, Store, StoreSize, Superseded, Sweep, SweepClock, Tier,
+    Timestamp, Token, Tombstone, Vector, Version, VersionStore, WipeCounts, Work, check_lease,
+    check_texts, day_of, is_pseudonym, lease_end_max, start_of_day,
 };
 
 use crate::naive_graph::Graph;
@@ -364,7 +364,8 @@ impl State {
         }
         let versions = self.versions.entry(key).or_default();
         versions.insert(version.revision, version.clone());
-        while versions.len() > VERSIONS_MAX {
+        // The time before a memory was stored is its first version.
+        while !version.is_before_all() && versions.len() > VERSIONS_MAX {
             versions.pop_first();
         }
     }
@@ -529,6 +530,28 @@ impl State {
             .filter(|(space, day, _)| partition.contains(space) && *day < sweep.counted_before);
         let counted = counted.map(|key| (start_of_day(key.1), key));
         let counted = earliest(&mut left, counted);
+        let changed: Vec<(Timestamp, (Key, u64))> = self
+            .versions
+            .iter()
+            .filter(|((space, _), _)| partition.contains(space))
+            .flat_map(|(key, versions)| {
+                let of_key = |version: &Version| {
+                    let at = version.change.as_ref()?.at;
+                    Some((at, (key.clone(), version.revision)))
+                };
+                versions.values().filter_map(of_key)
+            })
+            .filter(|(at, _)| *at < sweep.changed_before)
+            .collect();
+        let changed = earliest(&mut left, changed.iter().map(|(at, key)| (*at, key)));
+        for (key, revision) in &changed {
+            if let Some(versions) = self.versions.get_mut(key) {
+                versions.remove(revision);
+                if versions.is_empty() {
+                    self.versions.remove(key);
+                }
+            }
+        }
         self.cache.retain(|key, _| !cached.contains(key));
         self.decisions.retain(|key, _| !decided.contains(key));
         self.answers.retain(|key, _| !answered.contains(key));
@@ -657,6 +680,43 @@ impl VersionStore for NaiveStore {
             state.versions.contains_key(&key) && after.is_none_or(|after| *id > after)
         });
         Ok(ids.take(limit).cloned().collect())
+    }
+
+    fn changes(&self, query: &ChangeQuery) -> Result<Vec<Version>> {
+        let state = self.state();
+        let mut found = Vec::new();
+        for (key, versions) in &state.versions {
+            let Some(record) = state.records.get(key).filter(|it| it.deleted_at.is_none()) else {
+                continue;
+            };
+            let owner = record.memory.owner.as_deref();
+            let is_meant = |version: &&Version| {
+                let Some(change) = &version.change else {
+                    return false;
+                };
+                let same = |wanted: &Option<String>, is: Option<&str>| {
+                    wanted.is_none() || wanted.as_deref() == is
+                };
+                let place = (change.at, version.memory.clone(), version.revision);
+                query.since.is_none_or(|since| change.at >= since)
+                    && same(&query.by, Some(change.subject(owner)))
+                    && same(&query.program, change.program.as_deref())
+                    && same(&query.session, change.session.as_deref())
+                    && same(&query.token, change.token.as_deref())
+                    && query.call.is_none_or(|call| change.call == call)
+                    && query.after.as_ref().is_none_or(|after| place < *after)
+            };
+            if key.0 == query.space {
+                found.extend(versions.values().filter(is_meant).cloned());
+            }
+        }
+        let place = |it: &Version| {
+            let at = it.change.as_ref().map(|change| change.at);
+            (at, it.memory.clone(), it.revision)
+        };
+        found.sort_by_key(|it| Reverse(place(it)));
+        found.truncate(query.limit);
+        Ok(found)
     }
 }
 

@@ -135,7 +135,7 @@ impl State {
         pseudonym: Option<&str>,
         now: Timestamp,
     ) -> WipeCounts {
-        let mut removed = Vec::new();
+        let (mut removed, mut left) = (Vec::new(), Vec::new());
         for (key, record) in &mut self.records {
             let memory = &mut record.memory;
             let is_meant = origin.is_none_or(|origin| memory.origin == origin);
@@ -147,6 +147,7 @@ impl State {
                     removed.push(key.clone());
                     continue;
                 }
+                left.push(key.clone());
                 (memory.owner, memory.actor) = (pseudonym.map(str::to_owned), None);
                 (memory.provenance.program, memory.provenance.session) = (None, None);
                 memory.revision += 1;
@@ -162,6 +163,16 @@ impl State {
             self.remove(key);
         }
         for (key, versions) in &mut self.versions {
+            if !left.contains(key) {
+                continue;
+            }
+            for change in versions.values_mut().filter_map(|it| it.change.as_mut()) {
+                if change.by.is_none() {
+                    (change.program, change.session, change.token) = (None, None, None);
+                }
+            }
+        }
+        for (key, versions) in &mut self.versions {
             let is_meant = self.records.get(key).is_some_and(|record| {
                 record.memory.space == *space
                     && origin.is_none_or(|origin| record.memory.origin == origin)
@@ -172,6 +183,12 @@ impl State {
             for version in versions.values_mut() {
                 if version.updated_by.as_deref() == Some(owner) {
                     version.updated_by = Some(pseudonym.to_owned());
+                }
+                if let Some(change) = &mut version.change
+                    && change.by.as_deref() == Some(owner)
+                {
+                    change.by = Some(pseudonym.to_owned());
+                    (change.program, change.session, change.token) = (None, None, None);
                 }
             }
         }

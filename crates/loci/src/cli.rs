@@ -4,9 +4,11 @@
 mod common;
 mod connect;
 mod examples;
+mod history;
 mod import;
 mod model;
 mod numbers;
+mod restore;
 mod review;
 mod trust;
 mod undo;
@@ -25,8 +27,10 @@ pub use self::common::Common;
 use self::common::given;
 pub use self::connect::{Connect, SERVER_NAME};
 pub use self::examples::{command_line, examples};
+pub use self::history::{Diff, History};
 pub use self::import::Import;
 pub use self::model::Model;
+pub use self::restore::Restore;
 pub use self::review::{Review, ReviewList};
 pub use self::trust::Trust;
 pub use self::undo::Undo;
@@ -81,14 +85,20 @@ pub enum Command {
     /// Memories are durable and found by their words at once; then the model reads them, which can
     /// be interrupted: whichever process serves next goes on with it.
     Import(Import),
-    /// Take an import back, or list the imports that can be taken back
+    /// Take back a change, what a session, a program, a user or a token changed, or an import
     ///
-    /// Removes what the import brought, memories, facts, tunnels and decisions, and restores the texts
-    /// that it replaced. It says what would go, and asks at the terminal; elsewhere it needs --yes.
+    /// Memories that the changes stored are forgotten, and others are what they were before; `loci
+    /// history` lists the changes. A memory that was changed later stands and is named. It says what it
+    /// would do, and asks at the terminal; elsewhere it needs --yes. It can be taken back in turn.
+    ///
+    /// Of an import, it removes what the import brought, memories, facts, tunnels and decisions, and restores the texts
+    /// that it replaced.
     /// Records that were changed since stay and are counted, and so do notes, which are files.
     /// The same import can be repeated afterwards; what was forgotten before it, or since, stays
     /// forgotten. One that was cut off goes on when it is repeated.
-    #[command(override_usage = "loci undo <BATCH> [--dry-run] [--yes]\n       loci undo --list")]
+    #[command(
+        override_usage = "loci undo <ID> [--dry-run] [--yes]\n       loci undo [--session SESSION] [--client PROGRAM] [--by USER] [--token ID] [--since TIME]\n       loci undo --list"
+    )]
     Undo(Undo),
     /// Write everything that is remembered as text, to read, to move or to keep
     ///
@@ -102,10 +112,15 @@ pub enum Command {
     /// The file is a tar archive with the database, the notes and a list of their checksums. It has
     /// its name only once it is whole and on the disk.
     Backup(Backup),
-    /// Bring a backup back
+    /// Bring a backup back, or a former version of a memory
     ///
-    /// Its checksums and the database in it are checked first. No other loci may use the data
-    /// folder meanwhile. A store on a server must be empty.
+    /// The checksums of a backup and the database in it are checked first. No other loci may use the
+    /// data folder meanwhile. A store on a server must be empty. With a version from `loci history`,
+    /// the memory of that id is what it was then: text, title, tags, project, type, pin, visibility
+    /// and whether it was forgotten. That is a change like any other, and can be taken back.
+    #[command(
+        override_usage = "loci restore <FILE> [--replace]\n       loci restore <ID> <VERSION>"
+    )]
     Restore(Restore),
     /// Copy everything from one store into another, of any kind, and compare the two
     ///
@@ -130,7 +145,19 @@ pub enum Command {
     Show {
         /// Its id
         id: String,
+        /// As it stood then: 2026-01-31, 2026-01-31T12:00:00Z, or a time ago such as 2h
+        #[arg(long, value_name = "TIME")]
+        as_of: Option<String>,
     },
+    /// List the versions of a memory, or the last changes of all memories
+    ///
+    /// Each version has a number, the time, who made it by which program, and what changed: text,
+    /// title, tags, project, type, pin, visibility, expiry, forgotten or brought back. Versions are kept
+    /// as long as `history_days` says, at most 50 of a memory. `loci diff` compares two, `loci restore`
+    /// brings one back, and `loci undo` takes back a change that the list without an id names.
+    History(History),
+    /// Compare two versions of a memory
+    Diff(Diff),
     /// Put a memory out of sight, or all that match some conditions
     ///
     /// No list or search finds a forgotten memory; nothing is removed, and `loci unforget` brings it
@@ -340,16 +367,6 @@ pub struct Migrate {
 }
 
 #[derive(Args)]
-pub struct Restore {
-    /// A file that `loci backup` wrote
-    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub file: PathBuf,
-    /// Put it in the place of what is there, which moves into the folder of backups
-    #[arg(long)]
-    pub replace: bool,
-}
-
-#[derive(Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub struct Doctor {
     /// Repair indexes, counts and permissions, and remove leftovers of crashes; rebuild a damaged
@@ -412,6 +429,10 @@ pub struct Search {
     /// Say why each result is where it is
     #[arg(long)]
     pub explain: bool,
+    /// Memories as they stood then, with the texts of then: 2026-01-31, 2026-01-31T12:00:00Z, or a time ago
+    /// such as 7d
+    #[arg(long, value_name = "TIME")]
+    pub as_of: Option<String>,
 }
 
 #[derive(Args)]
@@ -447,6 +468,10 @@ pub struct List {
     /// How many to skip
     #[arg(long, value_name = "NUMBER", default_value_t = 0, value_parser = numbers::offset, allow_negative_numbers = true)]
     pub offset: u32,
+    /// Memories as they stood then, with the texts of then: 2026-01-31, 2026-01-31T12:00:00Z, or a time ago
+    /// such as 7d
+    #[arg(long, value_name = "TIME")]
+    pub as_of: Option<String>,
 }
 
 #[derive(Args)]

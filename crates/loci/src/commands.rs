@@ -11,6 +11,7 @@ pub mod delete;
 pub mod doctor;
 pub mod export;
 pub mod forget;
+pub mod history;
 pub mod hook;
 pub mod import;
 pub mod list;

@@ -195,7 +195,11 @@ fn execute(command: &Command, settings: &Settings, output: Output) -> Result<(),
         Command::Search(arguments) => commands::search::run(settings, arguments, output),
         Command::Why(arguments) => commands::why::run(settings, arguments, output),
         Command::List(arguments) => commands::list::run(settings, arguments, output),
-        Command::Show { id } => commands::show::run(settings, id, output),
+        Command::Show { id, as_of } => {
+            commands::show::run(settings, (id, as_of.as_deref()), output)
+        }
+        Command::History(arguments) => commands::history::run(settings, arguments, output),
+        Command::Diff(arguments) => commands::history::diff(settings, arguments, output),
         Command::Forget(arguments) => commands::forget::run(settings, arguments, output),
         Command::Undo(arguments) => commands::undo::run(settings, arguments, output),
         Command::Delete(arguments) => commands::delete::run(settings, arguments, output),
@@ -216,7 +220,12 @@ fn execute(command: &Command, settings: &Settings, output: Output) -> Result<(),
         Command::Audit(arguments) => commands::audit::run(settings, arguments, output),
         Command::Export(arguments) => commands::export::run(settings, arguments, output),
         Command::Backup(arguments) => commands::backup::run(settings, arguments, output),
-        Command::Restore(arguments) => commands::restore::run(settings, arguments, output),
+        Command::Restore(arguments) => match (arguments.file.to_str(), arguments.version) {
+            (Some(id), Some(version)) => {
+                commands::history::restore(settings, (id, version), output)
+            }
+            _ => commands::restore::run(settings, arguments, output),
+        },
         Command::Migrate(arguments) => commands::migrate::run(settings, arguments, output),
         Command::Reindex { embeddings } => commands::reindex::run(settings, *embeddings, output),
         Command::Doctor(arguments) => commands::doctor::run(settings, arguments, output),

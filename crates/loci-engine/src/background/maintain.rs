@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use loci_core::{
     Batch, Change, Embedder, Error, ErrorCode, Expect, FilingOrder, Memory, ModelId, Partition,
-    Passage, Result, Sweep, Work, day_of,
+    Passage, Result, Sweep, Timestamp, Work, day_of,
 };
 use loci_text::indexed;
 
@@ -61,6 +61,10 @@ impl Background<'_> {
             audited_before: before(self.policy.audit_retention_seconds),
             wiped_before: before(WIPE_MEMORY_SECONDS),
             counted_before: day_of(now) - COUNTS_DAYS,
+            changed_before: match self.policy.history_seconds {
+                0 => Timestamp::MIN,
+                seconds => before(seconds),
+            },
         };
         let sweep_some = |partition: &Partition| self.store.sweep(partition, &sweep, SWEEP_BATCH);
         self.leases

@@ -274,7 +274,12 @@ impl Imports<'_> {
             puts.push(self.noted(batch, &self.caller.space, &puts, &again)?);
         }
         puts.extend(lifted);
-        self.access.commit_if(unwiped.collect(), puts)?;
+        // A batch notes what it brings.
+        if self.batch.is_some() {
+            self.access.commit_filed(unwiped.collect(), puts)?;
+        } else {
+            self.access.commit_if(unwiped.collect(), puts)?;
+        }
         self.batch
             .inspect(|batch| batch.advance(&self.caller.space));
         Ok(())

@@ -13,6 +13,7 @@ use crate::imports::Imports;
 use crate::imports::batch::{
     ListedBatch, digest, digest_of, end_of, fields_of, named, part_name, state_of,
 };
+use crate::memories::versions::with_texts;
 use crate::notes::NOTE_KIND;
 use crate::tombstones::everything;
 
@@ -422,7 +423,9 @@ impl Imports<'_> {
         let is_as_updated =
             memory.revision == before.saturating_add(1) || digest_of(salt, memory) == digest;
         let versions = self.store.versions(&memory.space, &memory.id)?;
-        let former = versions.into_iter().find(|it| it.revision == before);
+        let former = with_texts(memory, versions)
+            .into_iter()
+            .find(|it| it.revision == before);
         let former = former.filter(|_| is_as_updated && memory.forgotten_at.is_none());
         let Some(former) = former.filter(|_| !self.is_note(memory).unwrap_or(true)) else {
             reversal.report.keep(id);
@@ -519,7 +522,7 @@ fn split(notes: &str) -> (String, Vec<&str>) {
 fn restored(memory: &Memory, former: Version) -> Memory {
     let updated_at: Timestamp = former.updated_at;
     Memory {
-        content: former.content,
+        content: former.content.unwrap_or_else(|| memory.content.clone()),
         title: former.title,
         updated_by: former.updated_by,
         updated_at,

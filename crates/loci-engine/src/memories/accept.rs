@@ -1,6 +1,6 @@
 //! Accepting a memory that came in a file.
 
-use loci_core::{Batch, Error, ErrorCode, Memory, MemoryId, RecordVerb, Result, Scope, UNREVIEWED};
+use loci_core::{Error, ErrorCode, Memory, MemoryId, Result, Scope, UNREVIEWED};
 
 use crate::authors::hold_orders;
 use crate::background::enrich::changed;
@@ -28,7 +28,7 @@ impl Memories<'_> {
     }
 
     fn set_unreviewed(&self, id: &MemoryId, is_unreviewed: bool) -> Result<bool> {
-        let is_changed = self.locks.change(id, || {
+        self.locks.change(id, || {
             let mut memory = self.access.writable(id)?;
             if !self.may_accept(&memory) {
                 let message = "only its owner or an `admin` decides whether agents follow a memory that came in a file";
@@ -43,16 +43,9 @@ impl Memories<'_> {
             if memory.is_unreviewed() == before {
                 return Ok(false);
             }
-            let put = changed(memory, None);
-            self.store
-                .commit(Batch::new(self.caller.space.clone(), vec![put]))?;
+            self.access.commit(vec![changed(memory, None)])?;
             Ok(true)
-        })?;
-        if is_changed {
-            self.caller
-                .note_record(RecordVerb::Changed, id.as_str(), None);
-        }
-        Ok(is_changed)
+        })
     }
 
     /// Returns true if the caller may [accept](Self::accept) a memory: its owner and an `admin`.

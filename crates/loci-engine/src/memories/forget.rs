@@ -58,7 +58,9 @@ impl Memories<'_> {
         }
         let memory = &preview.memory;
         preview.has_message = self.message_of(memory)?.is_some();
-        preview.versions = self.store.versions(&memory.space, id)?.len() as u64;
+        let versions = self.store.versions(&memory.space, id)?;
+        let versions = versions.iter().filter(|version| !version.is_before_all());
+        preview.versions = versions.count() as u64;
         let filter = self.filter_of_copies();
         for part in self.ids_of_copies(&filter, memory)?.chunks(PART) {
             let (copies, stay) = self.copies(&filter, part)?;

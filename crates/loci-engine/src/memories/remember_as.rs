@@ -5,7 +5,6 @@ use loci_text::indexed;
 
 use crate::memories::Memories;
 use crate::memories::remember::{Remember, RememberResult, check_request, new_memory, not_wiped};
-use crate::memories::versions::kept;
 use crate::notes::not_note;
 
 impl Memories<'_> {
@@ -37,7 +36,7 @@ impl Memories<'_> {
                 None => (new.clone(), Expect::Absent, None),
                 Some(old) => {
                     let memory = in_place_of(&self.caller, &old, new.clone());
-                    let kept = kept(&old, &memory);
+                    let kept = self.access.kept(Some(&old), &memory);
                     (memory, Expect::Revision(old.revision), kept)
                 }
             };

@@ -11,7 +11,6 @@ use crate::context::pinned::PINNED;
 use crate::memories::Memories;
 use crate::memories::refile::Refile;
 use crate::memories::remember::{Embedding, GLOBAL};
-use crate::memories::versions::kept;
 use crate::notes::{TextVectors, in_file_or_store, note_body};
 
 impl Memories<'_> {
@@ -156,7 +155,8 @@ impl Memories<'_> {
                         .collect()
                 });
                 let (change, memory) = put_next(memory, passages);
-                let changes = kept(&stored, &memory).into_iter().chain([change]);
+                let kept = self.access.kept(Some(&stored), &memory);
+                let changes = kept.into_iter().chain([change]);
                 Ok((changes.collect(), memory))
             })?;
         let Some(memory) = revised else {

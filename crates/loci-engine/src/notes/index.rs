@@ -18,7 +18,6 @@ use crate::authors::hold_changed_orders;
 use crate::check;
 use crate::engine::SearchMode;
 use crate::memories::remember::{Embedding, named_collection};
-use crate::memories::versions::kept;
 use crate::wakeup::catch_panic;
 
 /// The [kind](Memory::kind) of every note.
@@ -354,16 +353,20 @@ impl Notes<'_> {
         if known == Some(&note) {
             return Ok(Vec::new());
         }
-        let former = known.and_then(|known| kept(known, &note));
+        let former = known.and_then(|known| self.access.kept(Some(known), &note));
+        let is_new = known.is_none();
         let passages = self.passages_anew(&note, known, embedded)?;
         let expect = known.map_or(Expect::Absent, |known| Expect::Revision(known.revision));
         note.revision = known.map_or(1, |known| known.revision + 1);
         let put = Change::Put {
-            memory: Box::new(note),
+            memory: Box::new(note.clone()),
             passages,
             expect,
         };
-        Ok(former.into_iter().chain([put]).collect())
+        // What is found in the folder was there before.
+        let is_written = is_new && !self.caller.trail.tool().is_empty();
+        let before = is_written.then(|| self.access.kept(None, &note)).flatten();
+        Ok(former.into_iter().chain([put]).chain(before).collect())
     }
 
     /// Gives passages the stored vectors of a memory whose text is the same to the model.

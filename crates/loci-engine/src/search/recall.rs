@@ -522,7 +522,7 @@ impl Search<'_> {
 
     /// Returns the query's vector and how to read its model's cosines; no vector, but the reason,
     /// if the search has to do without.
-    fn query_vector(
+    pub(super) fn query_vector(
         &self,
         query: &str,
     ) -> Result<(Option<QueryVector>, QueryReading, Option<String>)> {

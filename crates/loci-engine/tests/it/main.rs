@@ -18,6 +18,7 @@ mod facts;
 mod faulty_store;
 mod filing;
 mod forgetting;
+mod history;
 mod idempotency;
 mod identifiers;
 mod importing_records;

@@ -1,11 +1,19 @@
 //! The changes of a session, so that the result of one can be looked up again, and taken back later.
+//! Changes of earlier sessions follow, which the store keeps.
 
-use loci_core::Result;
+use loci_core::{Forgotten, Result, Tier};
+use loci_engine::ChangedMemories;
 use serde::{Deserialize, Serialize};
 
-use crate::request::RequestContext;
+use crate::request::{CLIENT, RequestContext};
 use crate::session::PastChange;
+use crate::utc_timestamp::UtcTimestamp;
 use crate::view::{Tab, view};
+
+/// The calls that are looked at for the changes of earlier sessions.
+const CALLS_READ: usize = 200;
+/// The changes of earlier sessions that are shown.
+const EARLIER_SHOWN: usize = 20;
 
 #[derive(Deserialize)]
 pub(crate) struct HistoryQuery {}
@@ -14,18 +22,57 @@ pub(crate) struct HistoryQuery {}
 #[derive(Serialize)]
 pub(crate) struct History {
     pub(crate) items: Vec<PastChange>,
+    /// Those of earlier sessions.
+    pub(crate) earlier: Vec<EarlierChange>,
+}
+
+/// A change of memories that a person made in an earlier session.
+#[derive(Serialize)]
+pub(crate) struct EarlierChange {
+    pub(crate) at: UtcTimestamp,
+    /// The name of the change, as in the log.
+    pub(crate) tool: String,
+    pub(crate) memories: u64,
+    /// The title of the first one.
+    pub(crate) title: String,
+    /// The number by which it is taken back.
+    pub(crate) undo: u64,
 }
 
 view!(History, Tab::Home, "history.html");
 
-/// Lists what a person changed in this session.
-#[expect(
-    clippy::unnecessary_wraps,
-    reason = "it is a view as the others are, which may fail"
-)]
+/// Lists what a person changed in this session, and on the page before.
 pub(crate) fn view(context: &RequestContext<'_>, _: HistoryQuery) -> Result<History> {
-    let session = context.visitor.session.as_ref();
+    let Some(session) = &context.visitor.session else {
+        return Ok(History {
+            items: Vec::new(),
+            earlier: Vec::new(),
+        });
+    };
+    let since = session.first_change().unwrap_or(context.visitor.now);
+    let memories = context.call().memories();
+    let calls = memories.last_changes(CALLS_READ)?.into_iter();
+    let earlier = calls
+        .filter(|call| {
+            let is_of_page = call.note.program.as_deref() == Some(CLIENT);
+            is_of_page && call.note.by.is_none() && call.note.at < since
+        })
+        .take(EARLIER_SHOWN);
     Ok(History {
-        items: session.map_or_else(Vec::new, |session| session.past_changes()),
+        items: session.past_changes(),
+        earlier: earlier.map(|call| shown(context, call)).collect(),
     })
+}
+
+fn shown(context: &RequestContext<'_>, call: ChangedMemories) -> EarlierChange {
+    let memories = context.call().memories();
+    let first = call.memories.first();
+    let first = first.and_then(|id| memories.show_of(id, &Tier::ALL, Forgotten::Show).ok());
+    EarlierChange {
+        at: UtcTimestamp(call.note.at),
+        tool: call.note.tool,
+        memories: call.memories.len() as u64,
+        title: first.map_or_else(String::new, |memory| context.card(&memory).title),
+        undo: call.note.call,
+    }
 }

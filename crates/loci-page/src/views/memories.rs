@@ -2,10 +2,11 @@
 
 use loci_core::{
     CollectionFilter, Error, ErrorCode, FilingOrder, Forgotten, Memory, OwnerFilter, Result, Tier,
-    Visibility,
+    Visibility, day_of,
 };
 use loci_engine::{
-    Browse, Call, Effect, Facets, KeyedRemember, KeyedRequest, Remember, RememberResult,
+    Browse, Call, Effect, Facets, KeyedRemember, KeyedRequest, List, Recall, Remember,
+    RememberResult,
 };
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -50,6 +51,11 @@ pub(crate) struct MemoriesQuery {
     /// True for what was forgotten, and nothing else.
     #[serde(default)]
     forgotten: bool,
+    /// Memories as they stood at this instant, or at the end of this day, last updated first: with the
+    /// texts of then, and with what was forgotten since.
+    as_of: Option<String>,
+    /// A question, with `as_of` alone: the best memories for it come first, in one part.
+    q: Option<String>,
     /// `newest` first, or `oldest` first; `newest` if it is left out.
     order: Option<String>,
     /// The number of memories of this part, 1 to 100; 50 if it is left out.
@@ -80,6 +86,13 @@ pub(crate) fn list(context: &RequestContext<'_>, query: MemoriesQuery) -> Result
         ..query.clone()
     };
     let beyond = paging::place(LIST, &conditions, query.cursor.as_deref())?;
+    if let Some(as_of) = &query.as_of {
+        return past(context, (&query, &conditions, as_of), beyond, limit);
+    }
+    if query.q.is_some() {
+        let problem = "needs `as_of` here; `/api/v1/search` finds what is known now";
+        return Err(Error::invalid("q", problem));
+    }
     let order = match query.order.as_deref() {
         None | Some("newest") => FilingOrder::LastFirst,
         Some("oldest") => FilingOrder::FirstFirst,
@@ -90,17 +103,7 @@ pub(crate) fn list(context: &RequestContext<'_>, query: MemoriesQuery) -> Result
         sections: query.room.iter().cloned().collect(),
         kinds: query.kind.iter().cloned().collect(),
         tags: query.tag.iter().cloned().collect(),
-        facets: Facets {
-            owner: match query.who.as_ref().filter(|who| !who.is_empty()) {
-                Some(who) => OwnerFilter::Only(who.clone()),
-                None => OwnerFilter::Any,
-            },
-            origins: query.via.clone().into_iter().collect(),
-            programs: query.program.clone().into_iter().collect(),
-            created_from: parse_time("from", query.from.as_deref(), false)?,
-            created_until: parse_time("until", query.until.as_deref(), true)?,
-            ..Facets::default()
-        },
+        facets: facets_of(&query)?,
         forgotten: if query.forgotten {
             Forgotten::Only
         } else {
@@ -127,6 +130,90 @@ pub(crate) fn list(context: &RequestContext<'_>, query: MemoriesQuery) -> Result
             None => Some(listings.count_browsed(&browse)?),
             Some(_) => None,
         },
+    })
+}
+
+/// Returns the conditions of a query on owners, programs and times.
+fn facets_of(query: &MemoriesQuery) -> Result<Facets> {
+    Ok(Facets {
+        owner: match query.who.as_ref().filter(|who| !who.is_empty()) {
+            Some(who) => OwnerFilter::Only(who.clone()),
+            None => OwnerFilter::Any,
+        },
+        origins: query.via.clone().into_iter().collect(),
+        programs: query.program.clone().into_iter().collect(),
+        created_from: parse_time("from", query.from.as_deref(), false)?,
+        created_until: parse_time("until", query.until.as_deref(), true)?,
+        ..Facets::default()
+    })
+}
+
+/// Lists or finds memories as they stood at a time.
+fn past(
+    context: &RequestContext<'_>,
+    (query, conditions, as_of): (&MemoriesQuery, &MemoriesQuery, &str),
+    beyond: Option<u64>,
+    limit: usize,
+) -> Result<MemoryPage> {
+    if query.forgotten || query.order.is_some() {
+        let argument = if query.forgotten {
+            "forgotten"
+        } else {
+            "order"
+        };
+        return Err(Error::invalid(argument, "cannot be given with `as_of`"));
+    }
+    let now = context.engine().now();
+    let at = parse_time("as_of", Some(as_of), true)?.unwrap_or(now);
+    // The end of today lies in the future.
+    let at = if day_of(at) == day_of(now) {
+        at.min(now)
+    } else {
+        at
+    };
+    let facets = facets_of(query)?;
+    let search = context.call().search();
+    let (collections, sections) = (
+        collections_of(query.wing.as_deref()),
+        query.room.iter().cloned().collect(),
+    );
+    let kinds: Vec<String> = query.kind.iter().cloned().collect();
+    let tags: Vec<String> = query.tag.iter().cloned().collect();
+    if let Some(question) = &query.q {
+        let request = Recall {
+            collections,
+            sections,
+            kinds,
+            tags,
+            facets,
+            ..Recall::new(question, limit, &|signals| signals.relevance)
+        };
+        let hits = search.recall_as_of(&request, at)?;
+        return Ok(MemoryPage {
+            items: hits.iter().map(|hit| context.card(&hit.memory)).collect(),
+            next_cursor: None,
+            total: None,
+        });
+    }
+    let offset = usize::try_from(beyond.unwrap_or(0)).unwrap_or(0);
+    let list = List {
+        collections,
+        sections,
+        tags,
+        delivery: None,
+        facets,
+        offset,
+        // One more says whether there is a next part.
+        limit: limit + 1,
+    };
+    let mut found = search.list_as_of(list, &kinds, at)?;
+    let has_more = found.len() > limit;
+    found.truncate(limit);
+    let next = (offset + found.len()) as u64;
+    Ok(MemoryPage {
+        items: found.iter().map(|memory| context.card(memory)).collect(),
+        next_cursor: has_more.then(|| paging::cursor(LIST, conditions, next)),
+        total: None,
     })
 }
 

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use loci_core::{
     AuditEntry, Citation, Delivery, Error, ErrorCode, Forgotten, Link, Memory, MemoryId,
-    RecordVerb, Result, Tier, Version, day_of,
+    RecordVerb, Result, Tier, day_of,
 };
-use loci_engine::{Effect, Parts, Refile, writer_of};
+use loci_engine::{Effect, MemoryState, Parts, Refile, writer_of};
+use loci_text::line_diff;
 use serde::{Deserialize, Serialize};
-use similar::{ChangeTag, TextDiff};
 use utoipa::ToSchema;
 
 use super::calls::{Call, entries};
@@ -67,7 +67,7 @@ pub(crate) struct MemoryView {
     pub(crate) thread: Option<String>,
     /// The memories that it links to.
     pub(crate) links: Vec<LinkTo>,
-    /// Its former texts, the latest first, each with what changed after it.
+    /// Its former versions, the latest first, each with what changed after it.
     pub(crate) versions: Vec<FormerText>,
     /// The memories that it replaces, the latest first, each with what changed after it.
     pub(crate) replaces: Vec<ReplacedMemory>,
@@ -102,16 +102,31 @@ pub(crate) struct LinkTo {
     pub(crate) similarity: f32,
 }
 
-/// A former text of a memory.
+/// A former version of a memory.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct FormerText {
-    /// The last revision that had it.
+    /// The last revision in this state.
     pub(crate) revision: u64,
     pub(crate) content: String,
     pub(crate) title: Option<String>,
     pub(crate) written_at: UtcTimestamp,
+    /// What changed after it, e.g. `text`, `tags` or `forgotten`.
+    pub(crate) changed: Vec<&'static str>,
+    /// When, by whom, if that was another user, and by which program, as far as that is known.
+    pub(crate) changed_at: Option<UtcTimestamp>,
+    pub(crate) changed_by: Option<String>,
+    pub(crate) program: Option<String>,
     /// Its lines and the lines of the next text, in order.
     pub(crate) diff: Vec<DiffLine>,
+}
+
+impl FormerText {
+    /// Returns the messages that say what changed after it.
+    pub(crate) fn changed_messages(&self) -> impl Iterator<Item = String> {
+        self.changed
+            .iter()
+            .map(|word| format!("changed-{}", word.replace(' ', "-")))
+    }
 }
 
 /// A memory that was replaced, and what the next one changed.
@@ -146,16 +161,13 @@ view!(MemoryView, Tab::Browse, "memory.html");
 
 /// Returns the lines of two texts with what changed between them.
 pub(crate) fn diff(before: &str, after: &str) -> Vec<DiffLine> {
-    let diff = TextDiff::from_lines(before, after);
-    diff.iter_all_changes()
-        .map(|change| DiffLine {
-            change: match change.tag() {
-                ChangeTag::Delete => "removed",
-                ChangeTag::Insert => "added",
-                ChangeTag::Equal => "same",
-            },
-            text: change.value().trim_end_matches('\n').to_owned(),
-        })
+    let line = |line: line_diff::DiffLine| DiffLine {
+        change: line.change.name(),
+        text: line.text,
+    };
+    line_diff::line_diff(before, after)
+        .into_iter()
+        .map(line)
         .collect()
 }
 
@@ -221,7 +233,7 @@ pub(crate) fn view(context: &RequestContext<'_>, query: MemoryQuery) -> Result<M
         used,
         replaced_by: replaced_by.map(|memory| context.card(&memory)),
         links: links(context, &memory),
-        versions: former_texts(context, &memory)?,
+        versions: former_versions(context, &memory)?,
         replaces: replaced(context, &memory),
         citations: memory.citations.iter().map(CitationRow::of).collect(),
         filed_by,
@@ -293,25 +305,28 @@ fn replaced(context: &RequestContext<'_>, memory: &Memory) -> Vec<ReplacedMemory
     replaced
 }
 
-/// Returns the former texts that are kept, the latest first; none of a forgotten memory.
-fn former_texts(context: &RequestContext<'_>, memory: &Memory) -> Result<Vec<FormerText>> {
-    if memory.forgotten_at.is_some() || memory.tier == Tier::ShortTerm {
+/// Returns the former versions that are kept, the latest first.
+fn former_versions(context: &RequestContext<'_>, memory: &Memory) -> Result<Vec<FormerText>> {
+    if memory.tier == Tier::ShortTerm {
         return Ok(Vec::new());
     }
-    let versions = context.call().memories().versions(&memory.id)?;
-    let later: Vec<String> = [&memory.content]
-        .into_iter()
-        .chain(versions.iter().map(|version| &version.content))
-        .cloned()
-        .collect();
-    let shown = |(version, later): (Version, String)| FormerText {
-        diff: diff(&version.content, &later),
-        revision: version.revision,
-        content: version.content,
-        title: version.title,
-        written_at: UtcTimestamp(version.updated_at),
+    let states = context.call().memories().history(&memory.id)?;
+    let shown = |pair: &[MemoryState]| {
+        let [later, former] = pair else { return None };
+        let change = later.began.as_ref();
+        Some(FormerText {
+            diff: diff(&former.memory.content, &later.memory.content),
+            revision: former.revision,
+            content: former.memory.content.clone(),
+            title: former.memory.title.clone(),
+            written_at: UtcTimestamp(former.memory.updated_at),
+            changed: later.changed.clone(),
+            changed_at: change.map(|change| UtcTimestamp(change.at)),
+            changed_by: change.and_then(|change| change.by.clone()),
+            program: change.and_then(|change| change.program.clone()),
+        })
     };
-    Ok(versions.into_iter().zip(later).map(shown).collect())
+    Ok(states.windows(2).filter_map(shown).collect())
 }
 
 /// A new text.
@@ -380,37 +395,42 @@ pub(crate) struct RefusedEdit {
 
 view!(RefusedEdit, Tab::Browse, "refused_edit.html");
 
-/// A former text to bring back.
+/// A former version to bring back.
 #[derive(Deserialize, ToSchema)]
 #[schema(as = RestoreText)]
 pub(crate) struct RestoreRequest {
     /// The path names it.
     #[schema(ignore)]
     id: String,
-    /// The last revision that had the text.
+    /// The last revision of the version.
     version: u64,
     /// The revision that the visitor saw.
     revision: u64,
 }
 
-/// Brings a former text of a memory back, as a new revision.
+/// Brings a former version of a memory back, as a new revision.
 #[utoipa::path(post, path = "/memory/{id}/restore", operation_id = "memory_restore", params(("id" = String, Path, description = "The id of the memory, or 8 or more of its characters")), request_body = RestoreRequest, responses((status = OK, body = Outcome, description = "The result of the change")))]
 pub(crate) fn restore(context: &RequestContext<'_>, restore: RestoreRequest) -> Result<Change> {
     let before = named(context.call(), &restore.id)?;
     require_revision(&before, restore.revision)?;
-    let versions = context.call().memories().versions(&before.id)?;
-    let mut versions = versions.into_iter();
-    let Some(version) = versions.find(|version| version.revision == restore.version) else {
-        let problem = "is no former text of this memory that is kept";
-        return Err(Error::invalid("version", problem));
-    };
     let next = memory_path(before.id.as_str());
-    refile(context, "restore", "done-edited", &before, next, |_| {
-        Refile {
-            content: Some(version.content),
-            ..Refile::default()
-        }
-    })
+    let id = before.id.clone();
+    context.logged(("restore", "memory:write", Effect::Write), None, |call| {
+        let restored = call.memories().restore(&id, restore.version);
+        restored.map_err(|error| match error.code {
+            ErrorCode::InvalidArgument => Error::invalid(
+                "version",
+                "is no former version of this memory that is kept",
+            ),
+            _ => error,
+        })
+    })?;
+    let (id, seen) = (before.id, before.revision);
+    Ok(Change::one(
+        "done-restored-version",
+        next,
+        Box::new(move |call| call.memories().restore(&id, seen).map(drop)),
+    ))
 }
 
 /// A memory, and if every session should start with it.

@@ -1,11 +1,15 @@
-//! Taking a change back.
+//! Taking a change back: one of this session, or one of an earlier session, which the store keeps.
 
-use loci_core::{Error, Result};
-use loci_engine::Effect;
+use loci_core::{Error, ErrorCode, Result};
+use loci_engine::{ChangesMeant, Effect, TakenBack};
 use serde::Deserialize;
 
-use crate::change::{Change, own_path};
+use crate::change::{Change, Refusal, own_path};
 use crate::request::RequestContext;
+
+/// The numbers from which one is that of a call, which the store keeps; the changes of a session are
+/// counted from 1.
+const CALLS_FROM: u64 = 1 << 32;
 
 /// The change to take back.
 #[derive(Deserialize)]
@@ -15,6 +19,10 @@ pub(crate) struct UndoRequest {
 }
 
 pub(crate) fn undo(context: &RequestContext<'_>, request: UndoRequest) -> Result<Change> {
+    let next = own_path(request.next.as_deref().unwrap_or_default(), "/").to_owned();
+    if request.number >= CALLS_FROM {
+        return undo_call(context, request.number, next);
+    }
     let undo = context
         .visitor
         .session
@@ -29,6 +37,38 @@ pub(crate) fn undo(context: &RequestContext<'_>, request: UndoRequest) -> Result
         changed: 1,
         refused: Vec::new(),
         undo: None,
-        next: own_path(request.next.as_deref().unwrap_or_default(), "/").to_owned(),
+        next,
+    })
+}
+
+fn undo_call(context: &RequestContext<'_>, number: u64, next: String) -> Result<Change> {
+    let meant = ChangesMeant {
+        call: Some(number),
+        ..ChangesMeant::default()
+    };
+    let taken = context.logged(("undo", "memory:write", Effect::Write), None, |call| {
+        call.memories().take_back(&meant, false)
+    })?;
+    let TakenBack {
+        forgotten,
+        restored,
+        stands,
+        ..
+    } = taken;
+    let changed = (forgotten.len() + restored.len()) as u64;
+    if changed == 0 && stands.is_empty() {
+        let message = "this change was taken back already";
+        return Err(Error::new(ErrorCode::NotFound, message));
+    }
+    let refused = stands.into_iter().map(|it| Refusal {
+        id: it.memory.id.as_str().to_owned(),
+        reason: it.reason,
+    });
+    Ok(Change {
+        message: "done-undone",
+        changed,
+        refused: refused.collect(),
+        undo: None,
+        next,
     })
 }

@@ -138,3 +138,82 @@ async fn an_error_names_the_field_and_not_the_parameter() {
         refused.text
     );
 }
+
+/// A new session, e.g. after a restart, knows what was done on the page before.
+#[tokio::test]
+async fn a_change_of_an_earlier_session_is_taken_back() {
+    let installation = TestPage::new();
+    let id = installation.remember("ann", "The ferry leaves at seven.");
+    installation.clock.advance(60);
+    let mut before = installation.browser("ann").await;
+    before.post("/selected/forget", &[("id", &id)]).await;
+    installation.clock.advance(60);
+    let mut after = installation.browser("ann").await;
+    let history = after.get("/history").await.text;
+    assert!(history.contains("Earlier sessions"), "{history}");
+    assert!(history.contains("The ferry leaves at seven"), "{history}");
+    let number = history.split("name=\"number\" value=\"").nth(1).unwrap();
+    let number = number.split('"').next().unwrap();
+    // Nobody else sees it, or takes it back.
+    let mut bob = installation.browser("bob").await;
+    let others = bob.get("/history").await.text;
+    assert!(!others.contains("Earlier sessions"), "{others}");
+    let fields = [("number", number), ("next", "/history")];
+    bob.post("/undo", &fields).await;
+    let shown = after.get("/api/v1/memories").await.json();
+    assert_eq!(shown["total"], 0, "{shown}");
+    let undone = after.post("/undo", &fields).await;
+    assert_eq!(undone.location(), "/history", "{}", undone.text);
+    let shown = after.get("/api/v1/memories").await.json();
+    assert_eq!(shown["items"][0]["id"], id.as_str(), "{shown}");
+}
+
+#[tokio::test]
+async fn programs_ask_what_was_known() {
+    let installation = TestPage::new();
+    let ids = ["The ferry leaves at seven.", "The ferry is blue."]
+        .map(|text| installation.remember("ann", text));
+    let then = installation.clock.advance(60);
+    installation.clock.advance(60);
+    let mut browser = installation.browser("ann").await;
+    let edit = [
+        ("content", "The ferry leaves at eight."),
+        ("revision", "1"),
+    ];
+    browser.post(&format!("/memory/{}/edit", ids[0]), &edit).await;
+    browser.post("/selected/forget", &[("id", &ids[1])]).await;
+    installation.remember("ann", "The ferry has a bar.");
+    let as_of = jiff::Timestamp::from_microsecond(then.microseconds()).unwrap();
+    let list = |more: &str| format!("/api/v1/memories?as_of={as_of}{more}");
+    let titles = |part: &serde_json::Value| -> Vec<String> {
+        let items = part["items"].as_array().unwrap().iter();
+        items
+            .map(|item| item["title"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    let first = browser.get(&list("&limit=1")).await.json();
+    let cursor = format!("&limit=1&cursor={}", first["next_cursor"].as_str().unwrap());
+    let second = browser.get(&list(&cursor)).await.json();
+    assert_eq!(second["next_cursor"], serde_json::Value::Null, "{second}");
+    let mut listed = [titles(&first), titles(&second)].concat();
+    listed.sort();
+    assert_eq!(listed, ["The ferry is blue.", "The ferry leaves at seven."]);
+    let found = browser.get(&list("&q=when+does+the+ferry+leave")).await;
+    assert_eq!(titles(&found.json())[0], "The ferry leaves at seven.");
+    for refused in [
+        "/api/v1/memories?q=ferry".to_owned(),
+        "/api/v1/memories?as_of=2999-01-01".to_owned(),
+        list("&forgotten=true"),
+    ] {
+        let reply = browser.get(&refused).await;
+        assert_eq!(reply.status, StatusCode::BAD_REQUEST, "{refused}: {}", reply.text);
+    }
+    // The view of the memory has what changed, and a version comes back.
+    let path = format!("/api/v1/memory/{}", ids[0]);
+    let view = browser.get(&path).await.json();
+    assert_eq!(view["versions"][0]["changed"], serde_json::json!(["text"]));
+    let restore = [("version", "1"), ("revision", "2")];
+    browser.post(&format!("/memory/{}/restore", ids[0]), &restore).await;
+    let view = browser.get(&path).await.json();
+    assert_eq!(view["content"], "The ferry leaves at seven.");
+}

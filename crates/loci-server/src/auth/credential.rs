@@ -75,10 +75,12 @@ impl Credential {
             },
             clock: Arc::clone(clock),
         };
-        Ok((
-            Caller::new(token.space, Principal::new(token.subject, token.scopes)),
-            credential,
-        ))
+        let principal = Principal::new(token.subject, token.scopes);
+        let caller = Caller {
+            token: Some(token.id),
+            ..Caller::new(token.space, principal)
+        };
+        Ok((caller, credential))
     }
 
     /// Returns the caller that a token of an issuer belongs to.

@@ -2,12 +2,12 @@
 
 use loci_core::{
     ArchiveStore, Archived, AuditEntry, AuditQuery, AuditStore, Batch, CacheEntry, CacheStore,
-    DailyCount, DailyQuery, Decision, DecisionStore, Examined, ExaminedUntil, Fact, FactCounts,
-    FactQuery, FactStore, FailedJob, Filter, IdempotencyStore, IdempotentReply, Job, JobCounts,
-    JobStore, KeyedHash, MemoryId, NoteFile, NoteStore, OpenItem, OpenItemStore, Partition,
-    QueryVector, Result, Salt, SettingStore, SourceFile, SourceStore, Space, Timestamp, ToExamine,
-    Token, TokenHash, TokenStore, Tombstone, TombstoneStore, Tunnel, TunnelStore, Version,
-    VersionStore, check_lease,
+    ChangeQuery, DailyCount, DailyQuery, Decision, DecisionStore, Examined, ExaminedUntil, Fact,
+    FactCounts, FactQuery, FactStore, FailedJob, Filter, IdempotencyStore, IdempotentReply, Job,
+    JobCounts, JobStore, KeyedHash, MemoryId, NoteFile, NoteStore, OpenItem, OpenItemStore,
+    Partition, QueryVector, Result, Salt, SettingStore, SourceFile, SourceStore, Space, Timestamp,
+    ToExamine, Token, TokenHash, TokenStore, Tombstone, TombstoneStore, Tunnel, TunnelStore,
+    Version, VersionStore, check_lease,
 };
 
 use super::{PostgresStore, space_of};
@@ -183,6 +183,12 @@ impl VersionStore for PostgresStore {
     ) -> Result<Vec<MemoryId>> {
         self.server.read(&filter.space, async |session| {
             versions::ids(session, filter, after, limit).await
+        })
+    }
+
+    fn changes(&self, query: &ChangeQuery) -> Result<Vec<Version>> {
+        self.server.read(&query.space, async |session| {
+            versions::changes(session, query).await
         })
     }
 }

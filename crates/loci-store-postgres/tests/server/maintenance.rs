@@ -131,11 +131,14 @@ const CASES: [(&str, ProblemKind, &str); 17] = [
     ),
 ];
 
-/// Takes back the migrations to tokens of clients and to the origin of words.
+/// Takes back the migrations to tokens of clients, to the origin of words and to changes of memories.
 pub(crate) const UNDO_FROM_9: &str = "ALTER TABLE @token DROP COLUMN client_id, DROP COLUMN client, DROP COLUMN resource, \
     DROP COLUMN parent, DROP COLUMN family, DROP COLUMN secret, DROP COLUMN renewable_until, \
     DROP COLUMN redirect_uri, DROP COLUMN challenge; \
-    ALTER TABLE @memory DROP COLUMN said_by, DROP COLUMN program, DROP COLUMN session";
+    ALTER TABLE @memory DROP COLUMN said_by, DROP COLUMN program, DROP COLUMN session; \
+    DELETE FROM @version WHERE content IS NULL; ALTER TABLE @version ALTER COLUMN content SET NOT NULL, \
+    DROP COLUMN properties, DROP COLUMN changed_at, DROP COLUMN changed_by, DROP COLUMN tool, DROP COLUMN program, \
+    DROP COLUMN session, DROP COLUMN token, DROP COLUMN call";
 
 #[test]
 fn what_is_derived_is_checked_and_repaired() {

@@ -292,6 +292,9 @@ fn wipe_memories(
             connection
                 .prepare_cached(sql)?
                 .execute(params![row, pseudonym])?;
+            connection
+                .prepare_cached(versions::LEFT_BY_OWNER)?
+                .execute([row])?;
             record_change(connection, row)?;
         }
     }
@@ -317,12 +320,14 @@ fn leave_pseudonym(
         record_change(connection, row)?;
     }
     let whose = params![space.as_str(), owner, origin, pseudonym];
-    connection
-        .prepare_cached(versions::REWRITTEN)?
-        .execute(whose)?;
-    connection
-        .prepare_cached(versions::WIPED_DAMAGE)?
-        .execute(params![space.as_str(), owner, origin])?;
+    for sql in [versions::REWRITTEN, versions::CHANGES_REWRITTEN] {
+        connection.prepare_cached(sql)?.execute(whose)?;
+    }
+    for sql in [versions::WIPED_DAMAGE, versions::WIPED_DAMAGED_CHANGES] {
+        connection
+            .prepare_cached(sql)?
+            .execute(params![space.as_str(), owner, origin])?;
+    }
     let calls = connection
         .prepare_cached(PSEUDONYMISED_CALLS)?
         .execute(whose)? as u64;
@@ -344,7 +349,7 @@ pub(crate) struct DueRows {
 
 impl DueRows {
     /// All kinds, memories first.
-    pub(crate) fn all(sweep: &Sweep) -> [DueRows; 8] {
+    pub(crate) fn all(sweep: &Sweep) -> [DueRows; 9] {
         let due = |table, condition, order, moment| DueRows {
             table,
             condition,
@@ -392,6 +397,12 @@ impl DueRows {
                 "day",
                 Timestamp::from_microseconds(sweep.counted_before),
             ),
+            due(
+                "version",
+                "changed_at < ?1",
+                "changed_at",
+                sweep.changed_before,
+            ),
         ]
     }
 
@@ -413,13 +424,15 @@ impl DueRows {
                 FROM memory AS m JOIN content AS c ON c.memory = m.row WHERE m.row = ?1"
             }
             "cache_entry" => "SELECT octet_length(response) FROM cache_entry WHERE row = ?1",
+            "version" => "SELECT octet_length(content) FROM version WHERE row = ?1",
             "keyed_answer" => "SELECT octet_length(answer) FROM keyed_answer WHERE row = ?1",
             _ => return Ok(0),
         };
         Ok(connection
             .prepare_cached(sql)?
-            .query_row([row], |row| row.get(0))
+            .query_row([row], |row| row.get::<_, Option<i64>>(0))
             .optional()?
+            .flatten()
             .unwrap_or(0))
     }
 

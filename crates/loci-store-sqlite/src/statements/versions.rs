@@ -1,22 +1,23 @@
 //! Statements over the former versions of memories.
 
 use loci_core::limits::VERSIONS_MAX;
-use loci_core::{Filter, MemoryId, Space, Version};
+use loci_core::{ANONYMOUS, ChangeQuery, Filter, MemoryId, Space, Timestamp, Version};
 use rusqlite::types::Value;
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, named_params, params};
 
 use crate::failure::Result;
 use crate::statements::filter_sql::{Conditions, bound, parameters};
 use crate::statements::row::read_all;
 use crate::statements::write::{REMOVE_VERSIONS, find};
-use loci_index::codec::encode_names;
+use loci_index::codec::{encode_names, encode_properties};
 use loci_index::records::VERSION;
 
 /// The condition that a row of `version AS v` is as it was written.
 macro_rules! holds {
     () => {
         "v.checksum IS loci_checksum(v.row, v.memory, v.id, v.revision, v.collection, v.section, v.title, v.tags, \
-         v.updated_by, v.updated_at, v.content)"
+         v.updated_by, v.updated_at, v.content, v.properties, v.changed_at, v.changed_by, v.tool, v.program, \
+         v.session, v.token, v.call)"
     };
 }
 
@@ -36,9 +37,28 @@ pub(crate) const REWRITTEN: &str = concat!(
     holds!(),
     " AND EXISTS (SELECT 1 FROM memory AS m WHERE m.row = v.memory AND m.space = ?1 AND (?3 IS NULL OR m.origin = ?3))"
 );
+/// Does the same on the versions of memories of others that the user changed, and takes program,
+/// session and token from them.
+pub(crate) const CHANGES_REWRITTEN: &str = concat!(
+    "UPDATE version AS v SET changed_by = ?4, program = NULL, session = NULL, token = NULL
+    WHERE v.changed_by = ?2 AND ",
+    holds!(),
+    " AND EXISTS (SELECT 1 FROM memory AS m WHERE m.row = v.memory AND m.space = ?1 AND (?3 IS NULL OR m.origin = ?3))"
+);
+/// Takes program, session and token from what the owner changed of the memory of row `?1`, which
+/// stays after a wipe of its owner.
+pub(crate) const LEFT_BY_OWNER: &str = concat!(
+    "UPDATE version AS v SET program = NULL, session = NULL, token = NULL WHERE v.memory = ?1
+    AND v.changed_by IS NULL AND ",
+    holds!()
+);
 /// Removes the damaged versions that the user wrote.
 pub(crate) const WIPED_DAMAGE: &str =
     "DELETE FROM version WHERE updated_by = ?2 AND EXISTS (
+        SELECT 1 FROM memory AS m WHERE m.row = version.memory AND m.space = ?1 AND (?3 IS NULL OR m.origin = ?3))";
+/// Removes the damaged versions that the user ended.
+pub(crate) const WIPED_DAMAGED_CHANGES: &str =
+    "DELETE FROM version WHERE changed_by = ?2 AND EXISTS (
         SELECT 1 FROM memory AS m WHERE m.row = version.memory AND m.space = ?1 AND (?3 IS NULL OR m.origin = ?3))";
 
 pub(crate) fn put(connection: &Connection, space: &Space, version: &Version) -> Result<()> {
@@ -46,10 +66,14 @@ pub(crate) fn put(connection: &Connection, space: &Space, version: &Version) -> 
         return Ok(());
     };
     let sql = "INSERT INTO version (memory, id, revision, collection, section, title, tags, updated_by, updated_at, \
-         content) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+         content, properties, changed_at, changed_by, tool, program, session, token, call)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)
         ON CONFLICT (memory, revision) DO UPDATE SET collection = excluded.collection, section = excluded.section,
             title = excluded.title, tags = excluded.tags, updated_by = excluded.updated_by,
-            updated_at = excluded.updated_at, content = excluded.content";
+            updated_at = excluded.updated_at, content = excluded.content, properties = excluded.properties,
+            changed_at = excluded.changed_at, changed_by = excluded.changed_by, tool = excluded.tool,
+            program = excluded.program, session = excluded.session, token = excluded.token, call = excluded.call";
+    let change = version.change.as_ref();
     connection.prepare_cached(sql)?.execute(params![
         found.row,
         version.memory.as_str(),
@@ -61,7 +85,19 @@ pub(crate) fn put(connection: &Connection, space: &Space, version: &Version) -> 
         version.updated_by,
         version.updated_at.microseconds(),
         version.content,
+        version.properties.as_ref().map(encode_properties),
+        change.map(|change| change.at.microseconds()),
+        change.map(|change| &change.by),
+        change.map(|change| &change.tool),
+        change.map(|change| &change.program),
+        change.map(|change| &change.session),
+        change.map(|change| &change.token),
+        change.map(|change| change.call.cast_signed()),
     ])?;
+    // The time before a memory was stored is its first version.
+    if version.is_before_all() {
+        return Ok(());
+    }
     connection
         .prepare_cached(EVICT)?
         .execute([found.row, VERSIONS_MAX as i64])?;
@@ -91,6 +127,43 @@ pub(crate) fn of_memory_sql() -> String {
     format!(
         "SELECT {} FROM memory AS m JOIN version AS v ON v.memory = m.row
         WHERE m.space = ?1 AND m.id = ?2 AND m.deleted_at IS NULL ORDER BY v.revision DESC",
+        columns()
+    )
+}
+
+/// The changes that match a query, latest first.
+pub(crate) fn changes(connection: &Connection, query: &ChangeQuery) -> Result<Vec<Version>> {
+    let after = query.after.as_ref();
+    read_all(
+        connection,
+        &changes_sql(),
+        named_params! {
+            ":space": query.space.as_str(),
+            ":since": query.since.map_or(i64::MIN, Timestamp::microseconds),
+            ":by": query.by,
+            ":program": query.program,
+            ":session": query.session,
+            ":token": query.token,
+            ":call": query.call.map(u64::cast_signed),
+            ":at": after.map(|(at, ..)| at.microseconds()),
+            ":id": after.map(|(_, id, _)| id.as_str()),
+            ":revision": after.map(|(.., revision)| revision.cast_signed()),
+            ":limit": bound(query.limit),
+            ":anonymous": ANONYMOUS,
+        },
+    )
+}
+
+pub(crate) fn changes_sql() -> String {
+    format!(
+        "SELECT {} FROM version AS v CROSS JOIN memory AS m ON m.row = v.memory
+        WHERE v.changed_at >= :since AND v.changed_at <= coalesce(:at, 9223372036854775807)
+            AND m.space = :space AND m.deleted_at IS NULL
+            AND (:by IS NULL OR coalesce(v.changed_by, m.owner, :anonymous) = :by)
+            AND (:program IS NULL OR v.program = :program) AND (:session IS NULL OR v.session = :session)
+            AND (:token IS NULL OR v.token = :token) AND (:call IS NULL OR v.call = :call)
+            AND (:at IS NULL OR (v.changed_at, v.id, v.revision) < (:at, :id, :revision))
+        ORDER BY v.changed_at DESC, v.id DESC, v.revision DESC LIMIT :limit",
         columns()
     )
 }

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use loci_core::{
     ArchiveStore, Archived, AuditEntry, AuditQuery, AuditStore, Batch, CacheEntry, CacheStore,
-    DailyCount, DailyQuery, Decision, DecisionStore, Examined, ExaminedUntil, Fact, FactCounts,
-    FactQuery, FactStore, FailedJob, Filter, IdempotencyStore, IdempotentReply, Job, JobCounts,
-    JobStore, KeyedHash, MemoryId, NoteFile, NoteStore, OpenItem, OpenItemStore, Partition,
-    QueryVector, Result, Salt, SettingStore, SourceFile, SourceStore, Space, Timestamp, ToExamine,
-    Token, TokenHash, TokenStore, Tombstone, TombstoneStore, Tunnel, TunnelStore, Version,
-    VersionStore, check_lease,
+    ChangeQuery, DailyCount, DailyQuery, Decision, DecisionStore, Examined, ExaminedUntil, Fact,
+    FactCounts, FactQuery, FactStore, FailedJob, Filter, IdempotencyStore, IdempotentReply, Job,
+    JobCounts, JobStore, KeyedHash, MemoryId, NoteFile, NoteStore, OpenItem, OpenItemStore,
+    Partition, QueryVector, Result, Salt, SettingStore, SourceFile, SourceStore, Space, Timestamp,
+    ToExamine, Token, TokenHash, TokenStore, Tombstone, TombstoneStore, Tunnel, TunnelStore,
+    Version, VersionStore, check_lease,
 };
 
 use super::SqliteStore;
@@ -134,6 +134,10 @@ impl VersionStore for SqliteStore {
         limit: usize,
     ) -> Result<Vec<MemoryId>> {
         self.read(|connection| versions::ids(connection, filter, after, limit))
+    }
+
+    fn changes(&self, query: &ChangeQuery) -> Result<Vec<Version>> {
+        self.read(|connection| versions::changes(connection, query))
     }
 }
 

@@ -401,6 +401,7 @@ pub fn sweep_of_expired(now: Timestamp) -> Sweep {
         audited_before,
         wiped_before,
         counted_before: i64::MIN,
+        changed_before: Timestamp::MIN,
     }
 }
 

@@ -318,6 +318,7 @@ pub(super) fn a_sweep_removes_the_earliest_within_its_limit(make: MakeStore<'_>)
         audited_before: later,
         wiped_before: later,
         counted_before: i64::MIN,
+        changed_before: Timestamp::MIN,
     };
     // Neither the order of insertion nor that of the keys.
     for seconds in [-1, -3, 1, -2] {

@@ -8,7 +8,7 @@ use super::Cli;
 pub type Examples = (&'static str, [&'static str; 2]);
 
 /// The examples, in the order of the commands.
-pub const EXAMPLES: [Examples; 50] = [
+pub const EXAMPLES: [Examples; 52] = [
     (
         "serve",
         [
@@ -39,7 +39,13 @@ pub const EXAMPLES: [Examples; 50] = [
             "loci import ~/.mempalace --dry-run",
         ],
     ),
-    ("undo", ["loci undo --list", "loci undo 1f0a9c3e --dry-run"]),
+    (
+        "undo",
+        [
+            "loci undo 1f0a9c3e --dry-run",
+            "loci undo --client codex --since 2h --dry-run",
+        ],
+    ),
     (
         "export",
         [
@@ -58,7 +64,7 @@ pub const EXAMPLES: [Examples; 50] = [
         "restore",
         [
             "loci restore loci-2026-01-31.tar",
-            "loci restore loci-2026-01-31.tar --replace",
+            "loci restore 8f3a21cd 3",
         ],
     ),
     (
@@ -90,6 +96,8 @@ pub const EXAMPLES: [Examples; 50] = [
         ],
     ),
     ("show", ["loci show 8f3a21cd", "loci show 8f3a21cd --json"]),
+    ("history", ["loci history", "loci history 8f3a21cd --json"]),
+    ("diff", ["loci diff 8f3a21cd", "loci diff 8f3a21cd 2 5"]),
     (
         "forget",
         [

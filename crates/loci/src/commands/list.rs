@@ -1,7 +1,7 @@
 //! `loci list`: browses memories.
 
 use loci_core::limits::LIST_RESULTS_MAX;
-use loci_core::{Caller, CollectionFilter, LOCAL, Memory, Tier, Visibility};
+use loci_core::{Caller, Clock, CollectionFilter, LOCAL, Memory, Tier, Visibility};
 use loci_dialects::mememory::Record;
 use serde_json::{Value, json};
 
@@ -11,7 +11,8 @@ use crate::exit::Failure;
 use crate::listing::{Listing, value_of};
 use crate::output::{self, Output, clamped, status_line};
 use crate::settings::Settings;
-use crate::wiring::Parts;
+use crate::time_format;
+use crate::wiring::{Parts, SystemClock};
 
 pub fn run(settings: &Settings, arguments: &cli::List, output: Output) -> Result<(), Failure> {
     let collections = match arguments.project.as_deref() {
@@ -39,14 +40,21 @@ pub fn run(settings: &Settings, arguments: &cli::List, output: Output) -> Result
         limit,
     };
     let looking = parts.looking();
-    let memories = looking.listings().list(request.clone())?;
+    let at = arguments.as_of.as_deref();
+    let at = at.map(|at| time_format::parse("--as-of", at, SystemClock.now()));
+    let at = at.transpose()?;
+    let listed = |request| match at {
+        Some(at) => looking.search().list_as_of(request, &[], at),
+        None => looking.listings().list(request),
+    };
+    let memories = listed(request.clone())?;
     let next = request.offset + memories.len();
     let following = loci_engine::List {
         offset: next,
         limit: 1,
         ..request
     };
-    let has_more = memories.len() == limit && !looking.listings().list(following)?.is_empty();
+    let has_more = memories.len() == limit && !listed(following)?.is_empty();
     let more = has_more.then(|| format!("--offset {next}"));
     if let Some(more) = &more {
         status_line(format_args!("there are more: {more}"));

@@ -1,10 +1,10 @@
 //! `loci search`: finds memories by a question.
 
 use loci_core::limits::RECALL_RESULTS_MAX;
-use loci_core::{Caller, CollectionFilter, Error, Tier};
+use loci_core::{Caller, Clock, CollectionFilter, Error, Tier};
 use loci_dialects::explained;
 use loci_dialects::mememory::{self, Record};
-use loci_engine::{Hit, LocationNouns, Recall, SearchMode, Signals, UnsearchedMemories};
+use loci_engine::{Hit, LocationNouns, PastHit, Recall, SearchMode, Signals, UnsearchedMemories};
 use serde_json::json;
 
 use crate::cli::Search;
@@ -12,7 +12,8 @@ use crate::exit::{Exit, Failure};
 use crate::listing::{Listing, value_of};
 use crate::output::{self, Output, clamped, counted, status_line};
 use crate::settings::Settings;
-use crate::wiring::Parts;
+use crate::time_format;
+use crate::wiring::{Parts, SystemClock};
 
 /// The names of a collection and a section in messages.
 pub const NOUNS: LocationNouns = LocationNouns {
@@ -40,15 +41,11 @@ pub fn run(settings: &Settings, arguments: &Search, output: Output) -> Result<()
         tags: arguments.only.tags.clone(),
         ..Recall::new(&arguments.query, limit, &mememory::score)
     };
-    let recalled = parts.looking().search().recall(&request).map_err(|error| {
-        let needs_model = settings.search == SearchMode::Vector && error.is_unavailable();
-        let is_the_models = needs_model && parts.embedder.embed(&[&arguments.query]).is_err();
-        if is_the_models {
-            Failure::new(Exit::Model, error.message)
-        } else {
-            error.into()
-        }
-    })?;
+    if let Some(as_of) = &arguments.as_of {
+        return as_it_stood(&parts, &request, as_of, output);
+    }
+    let recalled = parts.looking().search().recall(&request);
+    let recalled = recalled.map_err(|error| explained_failure(settings, &parts, error))?;
     if let Some(notice) = recalled.notice() {
         status_line(format_args!("note: {notice}"));
     }
@@ -88,6 +85,41 @@ pub fn run(settings: &Settings, arguments: &Search, output: Output) -> Result<()
     let has_more = values.len() == limit && limit_next > limit;
     let more = has_more.then(|| format!("--limit {limit_next}"));
     Ok(listing.print(output, &output::listing("results", values, more), &text)?)
+}
+
+/// Returns the failure of a search, which the model may have caused.
+fn explained_failure(settings: &Settings, parts: &Parts, error: Error) -> Failure {
+    let needs_model = settings.search == SearchMode::Vector && error.is_unavailable();
+    if needs_model && parts.embedder.embed(&["question"]).is_err() {
+        Failure::new(Exit::Model, error.message)
+    } else {
+        error.into()
+    }
+}
+
+/// Prints what a search would have found at a time.
+fn as_it_stood(
+    parts: &Parts,
+    request: &Recall<'_>,
+    as_of: &str,
+    output: Output,
+) -> Result<(), Failure> {
+    let at = time_format::parse("--as-of", as_of, SystemClock.now())?;
+    let hits = parts.looking().search().recall_as_of(request, at)?;
+    status_line(format_args!("as of {}", time_format::format(at)));
+    let listing = Listing::of_stdout(Some(request.query));
+    let (mut values, mut text) = (Vec::new(), String::new());
+    for PastHit { memory, score } in hits {
+        let record = Record::of(&Caller::local(), memory.clone());
+        text += &format!("{score:.3}  {}", listing.listed(&record));
+        values.push(json!({"memory": value_of(memory), "score": score}));
+    }
+    if values.is_empty() && !output.json {
+        status_line("nothing was found");
+    }
+    let mut value = output::listing("results", values, None);
+    value["as_of"] = json!(time_format::format(at));
+    Ok(listing.print(output, &value, &text)?)
 }
 
 /// Returns a line that says what a search looked at, and what not.

@@ -1,6 +1,6 @@
 //! `loci show`: one memory.
 
-use loci_core::{Caller, Error, MemoryId};
+use loci_core::{Caller, Clock, Error, MemoryId};
 use loci_dialects::mememory::Record;
 
 use crate::escaped;
@@ -8,12 +8,23 @@ use crate::exit::Failure;
 use crate::listing::{Listing, value_of};
 use crate::output::Output;
 use crate::settings::Settings;
-use crate::wiring::Parts;
+use crate::time_format;
+use crate::wiring::{Parts, SystemClock};
 
-pub fn run(settings: &Settings, id: &str, output: Output) -> Result<(), Failure> {
+pub fn run(
+    settings: &Settings,
+    (id, as_of): (&str, Option<&str>),
+    output: Output,
+) -> Result<(), Failure> {
     let (parts, caller) = (Parts::open_current(settings)?, Caller::local());
     let id = named_memory(&parts.looking(), id)?;
-    let memory = parts.looking().memories().show(&id)?;
+    let memory = match as_of {
+        Some(as_of) => {
+            let at = time_format::parse("--as-of", as_of, SystemClock.now())?;
+            parts.looking().search().show_as_of(&id, at)?
+        }
+        None => parts.looking().memories().show(&id)?,
+    };
     let record = Record::of(&caller, memory.clone());
     let listing = Listing::of_stdout(None);
     let text = listing.whole(&record);

@@ -1,4 +1,6 @@
-//! `loci undo`: takes an import back.
+//! `loci undo`: takes an import back, or changes of memories.
+
+mod changes;
 
 use loci_engine::{BatchInfo, Effect, UndoReport};
 use serde_json::{Value, json};
@@ -14,8 +16,14 @@ use crate::wiring::{CommandInfo, Parts};
 const UNDO: CommandInfo = ("undo", "memory:delete", Effect::Destroy);
 
 pub fn run(settings: &Settings, arguments: &cli::Undo, output: Output) -> Result<(), Failure> {
-    let Some(id) = &arguments.batch else {
+    if arguments.list {
         return list(&Parts::open_to_read(settings)?, output);
+    }
+    if let Some(meant) = changes::meant(arguments)? {
+        return changes::run(settings, arguments, &meant, output);
+    }
+    let Some(id) = &arguments.batch else {
+        return Ok(());
     };
     let parts = Parts::open_current(settings)?;
     // The question is no change, and not in the audit log.

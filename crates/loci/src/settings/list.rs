@@ -520,6 +520,13 @@ settings! {
         form: ValueType::Whole { min: 1, max: LLM_SECONDS_MAX },
         meaning: "Seconds that one request to that endpoint may take, at most 90",
     };
+    /// The retention of former versions.
+    HISTORY_DAYS: u64 = {
+        key: "history_days", variable: "LOCI_HISTORY_DAYS",
+        default: DefaultValue::Whole(Policy::DEFAULT.history_seconds / DAY_SECONDS),
+        form: ValueType::Whole { min: 0, max: TTL_DAYS_MAX },
+        meaning: "Days for which the version before each change of a memory is kept, for `loci history`, `restore`, `undo` and `--as-of`; 0 keeps it for ever",
+    };
     /// The retention of the audit log.
     AUDIT_RETENTION_DAYS: u64 = {
         key: "audit.retention_days", variable: "LOCI_AUDIT_RETENTION_DAYS",

@@ -7,10 +7,16 @@ use crate::program::Place;
 #[test]
 fn what_only_reads_makes_no_store() {
     let place = Place::new();
-    let rows: [&[&str]; 22] = [
+    let rows: [&[&str]; 28] = [
         &["list"],
         &["search", "tea"],
         &["show", "abc"],
+        &["show", "abc", "--as-of", "2h"],
+        &["history"],
+        &["history", "abc"],
+        &["diff", "abc"],
+        &["restore", "abc", "1"],
+        &["undo", "--client", "codex"],
         &["stats"],
         &["bootstrap"],
         &["audit"],

@@ -18,6 +18,7 @@ mod figures;
 mod forgetting;
 #[cfg(target_os = "linux")]
 mod full_disk;
+mod history;
 mod host_memories;
 mod import;
 mod models;

@@ -112,6 +112,14 @@ fn deleted_text_leaves_the_files_with_the_next_round() {
     let dik = place.add(&["the dikdikword hides"]);
     run(&["delete", &dik, "--forever", "--yes"]);
 
+    // What it was before goes along, whatever changed.
+    let kudu = place.add(&["the kuduword rests", "--tags", "topiword"]);
+    let changed = json!({"id": kudu, "content": "the oribiword rests"});
+    call("mememory", "update", changed);
+    run(&["restore", &kudu, "1"]);
+    run(&["forget", &kudu]);
+    run(&["delete", &kudu, "--forever", "--yes"]);
+
     let eland = place.add(&["the elandword leaps"]);
     let fields = json!({"id": [eland], "confirmed": true});
     let (status, reply) = server.change(secret.trim(), "/selected/delete", &fields);
@@ -135,6 +143,9 @@ fn deleted_text_leaves_the_files_with_the_next_round() {
         "zorilword",
         "zebuword",
         "dikdikword",
+        "kuduword",
+        "oribiword",
+        "topiword",
         "elandword",
         "serowword",
         "takinword",

@@ -164,7 +164,7 @@ impl<'a> SourceFiler<'a> {
         let (noted, files) = noted.map(FileNotes::into_parts).unzip();
         changes.extend(noted);
         let not_wiped = Vec::from_iter(self.not_wiped());
-        self.sources.access.commit_if(not_wiped, changes)?;
+        self.sources.access.commit_filed(not_wiped, changes)?;
         if let Some(files) = files {
             self.sources.imports.count_noted(files);
         }

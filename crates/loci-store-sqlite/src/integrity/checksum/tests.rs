@@ -265,6 +265,8 @@ fn an_upgrade_keeps_every_row_of_every_table() {
         "index token_by_parent",
         "index version_by_memory",
         "index version_by_writer",
+        "index version_by_change",
+        "index version_by_changer",
         "table tombstone",
         "index tombstone_by_age",
         "index tombstone_by_salt",

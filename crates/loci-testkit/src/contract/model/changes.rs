@@ -247,8 +247,12 @@ impl Comparison<'_> {
 
     fn former(&mut self, memory: &Memory, revision: usize) -> Change {
         let other = self.random.memory(&memory.space, memory.id.clone());
+        let of = Version::of(&other);
         Change::PutVersion(Box::new(Version {
             revision: revision as u64,
+            content: of.content.filter(|_| self.random.chance(70)),
+            properties: of.properties.filter(|_| self.random.chance(80)),
+            change: self.random.chance(80).then(|| self.random.change_mark()),
             ..Version::of(&other)
         }))
     }

@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 use std::ops::{Deref, DerefMut};
 
 use loci_core::{
-    Access, AuditEntry, AuditFailure, AuditRecord, CacheEntry, Citation, CitationKind, ClientGrant,
-    CodeBinding, CollectionFilter, ContentHash, Decision, Delivery, Direction, EnrichmentStatus,
-    ErrorCode, Fact, FactQuery, FileProblem, FileProblemKind, FileStamp, Filter, Forgotten,
-    IdempotentReply, JobOutcome, KeyedHash, Link, Location, Memory, MemoryId, ModelId, Name,
-    NoteFile, OwnerFilter, Passage, Period, Provenance, Reader, RecordVerb, Relation, SaidBy,
-    Scope, Scopes, SourceFile, Space, Superseded, Sweep, Term, Thread, Tier, Timestamp, Token,
-    TokenHash, Tombstone, Tunnel, TunnelEnd, Vector, Visibility,
+    Access, AuditEntry, AuditFailure, AuditRecord, CacheEntry, ChangeMark, ChangeQuery, Citation,
+    CitationKind, ClientGrant, CodeBinding, CollectionFilter, ContentHash, Decision, Delivery,
+    Direction, EnrichmentStatus, ErrorCode, Fact, FactQuery, FileProblem, FileProblemKind,
+    FileStamp, Filter, Forgotten, IdempotentReply, JobOutcome, KeyedHash, Link, Location, Memory,
+    MemoryId, ModelId, Name, NoteFile, OwnerFilter, Passage, Period, Provenance, Reader,
+    RecordVerb, Relation, SaidBy, Scope, Scopes, SourceFile, Space, Superseded, Sweep, Term,
+    Thread, Tier, Timestamp, Token, TokenHash, Tombstone, Tunnel, TunnelEnd, Vector, Visibility,
 };
 
 use crate::contract::examples::{
@@ -621,6 +621,41 @@ impl Generator {
         moment_of(&mut self.random)
     }
 
+    pub(super) fn change_mark(&mut self) -> ChangeMark {
+        ChangeMark {
+            at: self.moment(),
+            by: self.random.pick(&OWNERS).map(str::to_owned),
+            tool: self.random.pick(&KINDS).to_owned(),
+            program: self
+                .random
+                .chance(60)
+                .then(|| self.random.pick(&PROGRAMS).to_owned()),
+            session: self.random.chance(50).then(|| odd_text(&mut self.random)),
+            token: self
+                .random
+                .chance(30)
+                .then(|| self.random.pick(&KINDS).to_owned()),
+            call: self.random.below(5) as u64,
+        }
+    }
+
+    pub(super) fn change_query(&mut self, space: &Space) -> ChangeQuery {
+        let mark = self.change_mark();
+        let revision = self.random.below(30) as u64;
+        let after = (self.moment(), self.id(), revision);
+        ChangeQuery {
+            space: space.clone(),
+            since: self.random.chance(40).then(|| self.moment()),
+            by: mark.by.filter(|_| self.random.chance(30)),
+            program: mark.program.filter(|_| self.random.chance(30)),
+            session: mark.session.filter(|_| self.random.chance(20)),
+            token: mark.token.filter(|_| self.random.chance(30)),
+            call: self.random.chance(20).then_some(mark.call),
+            after: self.random.chance(30).then_some(after),
+            limit: 1 + self.random.below(20),
+        }
+    }
+
     pub(super) fn sweep(&mut self) -> Sweep {
         let mut cutoff = || {
             let moment = self.moment();
@@ -632,6 +667,7 @@ impl Generator {
             audited_before: cutoff(),
             wiped_before: cutoff(),
             counted_before: self.random.pick(&[i64::MIN, 0, 1]),
+            changed_before: self.moment(),
         }
     }
 

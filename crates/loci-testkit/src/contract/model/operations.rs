@@ -292,7 +292,7 @@ impl Comparison<'_> {
                 _ => memory.space = elsewhere,
             },
             Change::Embed { vectors, .. } => drop(vectors.pop()),
-            Change::PutVersion(version) => version.content = nul(),
+            Change::PutVersion(version) => version.content = Some(nul()),
             Change::PutNoteFile(file) | Change::ExpectNoteFile { file, .. } => file.path = nul(),
             Change::PutNoteFolder { identity } => *identity = nul(),
             Change::PutIdempotentReply(reply) => reply.answer = nul(),

@@ -78,6 +78,8 @@ impl Comparison<'_> {
         self.same(|store| store.locations_of(&filter, &ids));
         let after = ids.first().filter(|_| page.offset > 0);
         self.same(|store| store.ids_with_versions(&filter, after, page.limit));
+        let changes = self.random.change_query(&filter.space);
+        self.same(|store| store.changes(&changes));
         let part = self.random.pick(&ODD_TEXTS);
         let start = &ids[0].as_str()[..1];
         for part in [start, ids[0].as_str(), "%", "_", part] {

@@ -597,7 +597,7 @@ fn a_damaged_version_is_named_and_no_wipe_keeps_its_writer() {
         let memory = memory(id);
         store.commit(put(&memory, vec![passage("word")])).unwrap();
         let version = Version {
-            content: format!("words of a version of {id}"),
+            content: Some(format!("words of a version of {id}")),
             updated_by: Some("bob".to_owned()),
             ..Version::of(&memory)
         };

@@ -1,0 +1,18 @@
+//! The arguments of `loci restore`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueHint};
+
+#[derive(Args)]
+pub struct Restore {
+    /// A file that `loci backup` wrote, or the id of a memory
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub file: PathBuf,
+    /// The version of the memory to bring back, by its number in `loci history`
+    #[arg(value_name = "VERSION", conflicts_with = "replace")]
+    pub version: Option<u64>,
+    /// Put it in the place of what is there, which moves into the folder of backups
+    #[arg(long)]
+    pub replace: bool,
+}
