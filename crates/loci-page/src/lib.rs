@@ -27,6 +27,7 @@ mod form;
 mod guard;
 mod icons;
 mod installation;
+pub mod line_diff;
 mod looks;
 mod looks_form;
 mod markdown;

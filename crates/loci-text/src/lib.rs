@@ -17,7 +17,6 @@ pub mod document;
 pub mod enrichment;
 pub mod excerpt;
 pub mod indexed;
-pub mod line_diff;
 pub mod passages;
 pub mod paths;
 pub mod prompt_injection;

@@ -7,7 +7,6 @@ use loci_core::{
     RecordVerb, Result, Tier, day_of,
 };
 use loci_engine::{Effect, MemoryState, Parts, Refile, writer_of};
-use loci_text::line_diff;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -15,6 +14,7 @@ use super::calls::{Call, entries};
 use crate::card::{Card, memory_path};
 use crate::change::{Answer, Change, Outcome};
 use crate::form::Form;
+use crate::line_diff;
 use crate::markdown::{is_formatted, rendered, with_links};
 use crate::request::{CLIENT, RequestContext};
 use crate::utc_timestamp::UtcTimestamp;

@@ -176,11 +176,10 @@ async fn programs_ask_what_was_known() {
     let then = installation.clock.advance(60);
     installation.clock.advance(60);
     let mut browser = installation.browser("ann").await;
-    let edit = [
-        ("content", "The ferry leaves at eight."),
-        ("revision", "1"),
-    ];
-    browser.post(&format!("/memory/{}/edit", ids[0]), &edit).await;
+    let edit = [("content", "The ferry leaves at eight."), ("revision", "1")];
+    browser
+        .post(&format!("/memory/{}/edit", ids[0]), &edit)
+        .await;
     browser.post("/selected/forget", &[("id", &ids[1])]).await;
     installation.remember("ann", "The ferry has a bar.");
     let as_of = jiff::Timestamp::from_microsecond(then.microseconds()).unwrap();
@@ -206,14 +205,21 @@ async fn programs_ask_what_was_known() {
         list("&forgotten=true"),
     ] {
         let reply = browser.get(&refused).await;
-        assert_eq!(reply.status, StatusCode::BAD_REQUEST, "{refused}: {}", reply.text);
+        assert_eq!(
+            reply.status,
+            StatusCode::BAD_REQUEST,
+            "{refused}: {}",
+            reply.text
+        );
     }
     // The view of the memory has what changed, and a version comes back.
     let path = format!("/api/v1/memory/{}", ids[0]);
     let view = browser.get(&path).await.json();
     assert_eq!(view["versions"][0]["changed"], serde_json::json!(["text"]));
     let restore = [("version", "1"), ("revision", "2")];
-    browser.post(&format!("/memory/{}/restore", ids[0]), &restore).await;
+    browser
+        .post(&format!("/memory/{}/restore", ids[0]), &restore)
+        .await;
     let view = browser.get(&path).await.json();
     assert_eq!(view["content"], "The ferry leaves at seven.");
 }

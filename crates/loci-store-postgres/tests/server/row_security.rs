@@ -235,6 +235,7 @@ fn tables_of_the_first_version_get_policies() {
     let drop_policies = || {
         // Columns that later versions added.
         for sql in [
+            UNDO_FROM_9,
             "DROP TABLE @version",
             "DROP TABLE @tombstone",
             "DROP TABLE @daily",
@@ -242,7 +243,6 @@ fn tables_of_the_first_version_get_policies() {
             "DROP TABLE @examined",
             "ALTER TABLE @audit DROP COLUMN client, DROP COLUMN session, DROP COLUMN reply_tokens",
             "ALTER TABLE @fact DROP COLUMN author",
-            UNDO_FROM_9,
         ] {
             run_sql(&options, sql);
         }

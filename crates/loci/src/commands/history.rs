@@ -3,7 +3,7 @@
 use loci_core::{Caller, Clock, Error, MemoryId};
 use loci_dialects::mememory::Record;
 use loci_engine::{ChangeNote, ChangedMemories, Effect, MemoryState, short_id};
-use loci_text::line_diff::{LineChange, line_diff};
+use loci_page::line_diff::{LineChange, line_diff};
 use serde_json::{Value, json};
 
 use super::show::named_memory;

@@ -36,7 +36,7 @@ impl LineChange {
 /// Returns the lines of two texts in order, each with what became of it.
 ///
 /// ```
-/// use loci_text::line_diff::{LineChange, line_diff};
+/// use loci_page::line_diff::{LineChange, line_diff};
 ///
 /// let lines = line_diff("at four\nwith milk\n", "at five\nwith milk\n");
 /// let told: Vec<_> = lines.iter().map(|line| (line.change.name(), &*line.text)).collect();
