@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::program::Place;
+use crate::program::{Place, call};
 use crate::servers::Server;
 
 /// Returns whether a file below the folder holds the text.
@@ -151,4 +151,38 @@ fn deleted_text_leaves_the_files_with_the_next_round() {
         "takinword",
     ];
     assert_eq!(left(&place, &words), Vec::<String>::new());
+}
+
+/// What a memory was before each change goes with it, also in the tables of versions.
+#[test]
+fn a_wipe_leaves_no_version_in_any_file() {
+    let place = Place::new();
+    let said = |content: &str| json!({"user_id": "local", "messages": [{"role": "human", "content": content}]});
+    let stored = call(
+        &place,
+        "memory-mcp",
+        "store_memory",
+        &said("The sitatungaword wades through the reeds at dawn"),
+    );
+    assert_ne!(stored["isError"], true, "{stored}");
+    let listed = place.json(&["list"]);
+    let id = text(&listed["memories"][0], "id").to_owned();
+    for content in ["the bongoword wades", "the nyalaword wades"] {
+        let changed = json!({"id": id, "content": content});
+        let reply = call(&place, "mememory", "update", &changed);
+        assert_ne!(reply["isError"], true, "{reply}");
+    }
+    let history = place.json(&["history", &id]);
+    assert_eq!(
+        history["versions"].as_array().unwrap().len(),
+        3,
+        "{history}"
+    );
+    assert!(is_on_disk(&place.data(), "sitatungaword"));
+    let wipe = json!({"user_id": "local", "confirm": true});
+    let reply = call(&place, "memory-mcp", "wipe_user_data", &wipe);
+    assert_ne!(reply["isError"], true, "{reply}");
+    let words = ["sitatungaword", "bongoword", "nyalaword"];
+    assert_eq!(left(&place, &words), Vec::<String>::new());
+    place.run(&["history", &id]).failed(3, &id);
 }
