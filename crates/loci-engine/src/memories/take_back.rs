@@ -14,7 +14,7 @@ use crate::memories::versions::with_texts;
 /// The changes that are read at once.
 const PAGE: usize = 1_000;
 /// The most changes that one call takes back.
-pub const CHANGES_MAX: usize = 100_000;
+const CHANGES_MAX: usize = 100_000;
 /// Attempts at one memory while other writers change it.
 const ATTEMPTS_MAX: usize = 10;
 
@@ -94,7 +94,7 @@ impl Memories<'_> {
     /// with `is_dry_run` nothing is changed.
     ///
     /// # Errors
-    /// `invalid_argument` without a condition, or for more than [`CHANGES_MAX`] changes; `not_found` if
+    /// `invalid_argument` without a condition, or for more than 100,000 changes; `not_found` if
     /// no change matches; `conflict` if other writers keep changing a memory; `unavailable` if the store
     /// or the folder of notes cannot be written: then some memories are changed, and the next call goes
     /// on.

@@ -233,14 +233,15 @@ fn a_store_moves_to_a_server_and_back() {
     place.run(&["--data", back, "doctor"]).succeeded();
 
     place.run(&["--data", back, "add", "One more."]).succeeded();
+    // The memory, the time before it as a version, and the call.
     let more = place.json(&["migrate", "--check", "--from", data, "--to", back]);
     assert_eq!(
         (&more["differing"], &more["further"]),
-        (&json!(0), &json!(2))
+        (&json!(0), &json!(3))
     );
     let less = place.run(&["migrate", "--check", "--from", back, "--to", data]);
     assert!(less.stderr.contains("is missing"), "{less:?}");
-    less.failed(1, "2 of ");
+    less.failed(1, "3 of ");
     for (from, to, code, text) in [
         (data, data, 2, "name the same store"),
         ("nothing", url(), 2, "there is no store in"),
