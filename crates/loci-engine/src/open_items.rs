@@ -151,7 +151,7 @@ impl OpenItems<'_> {
     }
 
     /// Returns a directive of an author about whom the caller has decided nothing yet, with the key of
-    /// its item: the author's directives are not taken, and none of them was dismissed. Words of the web,
+    /// its item: the author's directives are not taken, and none was dismissed. Words of the web,
     /// of tools and of unreviewed files have no such author.
     ///
     /// # Errors

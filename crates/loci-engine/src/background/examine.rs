@@ -48,7 +48,7 @@ impl Engine {
     }
 
     /// Examines what changed since the last step of the background, until nothing is left or this time
-    /// is over, one memory at a time, because somebody waits. Returns true if nothing is left.
+    /// is over, one memory at a time, because a person waits. Returns true if nothing is left.
     ///
     /// # Errors
     /// As for [`examine`](Self::examine).

@@ -169,18 +169,16 @@ settings! {
         default: DefaultValue::Text("true"), form: ValueType::Boolean,
         meaning: "Whether a host that shows views beside the replies of tools (MCP Apps) gets them",
     };
-    /// Whether clients ask their person questions.
+    /// True if clients may ask their person questions.
     QUESTIONS: bool = {
         key: "questions", variable: "LOCI_QUESTIONS",
-        default: DefaultValue::Text("true"),
-        form: ValueType::Boolean,
+        default: DefaultValue::Text("true"), form: ValueType::Boolean,
         meaning: "Whether a client that shows questions to its person (elicitation) is asked what only the person should decide: a sure contradiction, a deletion for good, a name or an author that is new",
     };
     /// The time for an answer.
     QUESTION_SECONDS: u64 = {
         key: "question_seconds", variable: "LOCI_QUESTION_SECONDS",
-        default: DefaultValue::Text("50"),
-        form: ValueType::Whole { min: 5, max: 300 },
+        default: DefaultValue::Text("50"), form: ValueType::Whole { min: 5, max: 300 },
         meaning: "Seconds that a call waits for the answer of the person; then it ends as if nobody could be asked",
     };
     /// The URL of this server for clients.
@@ -203,15 +201,13 @@ settings! {
     /// The proxies whose forwarding headers are trusted.
     TRUSTED_PROXIES: Vec<String> = {
         key: "trusted_proxies", variable: "LOCI_TRUSTED_PROXIES",
-        default: DefaultValue::Text(""),
-        form: ValueType::List,
+        default: DefaultValue::Text(""), form: ValueType::List,
         meaning: "Addresses or networks (10.0.0.0/8) of proxies whose X-Forwarded-For, -Proto and -Host headers count; from anybody else they are ignored",
     };
     /// The authors whose directives every reader takes.
     TRUSTED_AUTHORS: Vec<String> = {
         key: "trusted_authors", variable: "LOCI_TRUSTED_AUTHORS",
-        default: DefaultValue::Text(""),
-        form: ValueType::List,
+        default: DefaultValue::Text(""), form: ValueType::List,
         meaning: "Subjects whose memories for session starts every reader takes as directives, besides its own and the administrators'; `anonymous` for callers without a token; `loci trust` does it for one reader",
     };
     /// The certificate of the HTTP server.
@@ -231,15 +227,13 @@ settings! {
     /// The rate limit of one subject.
     RATE_LIMIT_PER_MINUTE: u64 = {
         key: "rate_limit.per_minute", variable: "LOCI_RATE_LIMIT_PER_MINUTE",
-        default: DefaultValue::Text("12000"),
-        form: ValueType::Whole { min: 0, max: 60_000_000 },
+        default: DefaultValue::Text("12000"), form: ValueType::Whole { min: 0, max: 60_000_000 },
         meaning: "Requests that one subject may make each minute over HTTP, in the long run; 0 for no limit",
     };
     /// The burst of one subject.
     RATE_LIMIT_BURST: u64 = {
         key: "rate_limit.burst", variable: "LOCI_RATE_LIMIT_BURST",
-        default: DefaultValue::Text("2000"),
-        form: ValueType::Whole { min: 1, max: 1_000_000 },
+        default: DefaultValue::Text("2000"), form: ValueType::Whole { min: 1, max: 1_000_000 },
         meaning: "Requests that one subject may make at once, if it made few before",
     };
     /// The issuer of tokens besides loci itself.
@@ -250,8 +244,7 @@ settings! {
     /// The accepted audiences of tokens.
     OIDC_AUDIENCE: Vec<String> = {
         key: "oidc.audience", variable: "LOCI_OIDC_AUDIENCE",
-        default: DefaultValue::Text(""),
-        form: ValueType::List,
+        default: DefaultValue::Text(""), form: ValueType::List,
         meaning: "Audiences (`aud`) of which a token must have one; if none is given, it must have the URL of this server or of the endpoint that is called. `any` accepts tokens that were issued for other services too",
     };
     /// The claim with the subject.
@@ -263,8 +256,7 @@ settings! {
     /// The claims with a name for people.
     OIDC_ACTOR_CLAIMS: Vec<String> = {
         key: "oidc.actor_claims", variable: "LOCI_OIDC_ACTOR_CLAIMS",
-        default: DefaultValue::Text("email,preferred_username"),
-        form: ValueType::List,
+        default: DefaultValue::Text("email,preferred_username"), form: ValueType::List,
         meaning: "Claims with a name for people, of which the first that a token has is shown as the actor; else the subject",
     };
     /// The claim with the scopes.
