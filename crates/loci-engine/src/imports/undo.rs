@@ -167,7 +167,7 @@ impl Imports<'_> {
         let batch = self.listed()?.into_iter().find(|it| it.info.id == id);
         let batch = batch.ok_or_else(|| {
             Error::not_found(format!(
-                "there is no import {id} to take back; `loci undo --list` lists them"
+                "there is no import {id} to take back; `loci undo --list` lists imports, and `loci history` changes"
             ))
         })?;
         let mut report = UndoReport::default();

@@ -136,7 +136,7 @@ impl Memories<'_> {
         else {
             let kept: Vec<String> = states.iter().map(|it| it.revision.to_string()).collect();
             let problem = format!(
-                "is no version of this memory that is kept; there are {}",
+                "is no version of this memory that is kept; these are: {}",
                 kept.join(", ")
             );
             return Err(Error::invalid("revision", problem));
