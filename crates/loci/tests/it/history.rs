@@ -90,7 +90,7 @@ fn a_version_is_listed_compared_and_brought_back() {
     place.run(&["undo", change]).failed(2, "--yes");
     place.run(&["undo", change, "--yes"]).succeeded();
     assert!(recall_text(&place, &id).starts_with("The ferry leaves at eight"));
-    place.run(&["restore", &id, "99"]).failed(2, "there are");
+    place.run(&["restore", &id, "99"]).failed(2, "these are");
     place.run(&["diff", &id, "99"]).failed(2, "loci history");
     place
         .run(&["history", "nothing-here"])

@@ -51,7 +51,10 @@ pub fn run(
     if arguments.dry_run {
         let mut value = value_of(&preview);
         value["dry_run"] = json!(true);
-        let text = format!("nothing is changed; it would have: {}", said(&preview));
+        let text = format!(
+            "nothing is changed; without --dry-run it would be:\n{}",
+            said(&preview)
+        );
         return Ok(output.either(&value, text)?);
     }
     if !arguments.yes {
@@ -83,12 +86,12 @@ fn value_of(taken: &TakenBack) -> Value {
 fn said(taken: &TakenBack) -> String {
     let mut text = String::new();
     for (ids, verb) in [
-        (&taken.forgotten, "forgotten, which were stored then"),
-        (&taken.restored, "restored"),
-        (&taken.unchanged, "as before already"),
+        (&taken.forgotten, "forgotten, because it was stored then:"),
+        (&taken.restored, "restored:"),
+        (&taken.unchanged, "as before already:"),
     ] {
         if !ids.is_empty() {
-            text += &format!("{verb} {}: {}\n", ids.len(), named(ids));
+            text += &format!("{verb} {} ({})\n", ids.len(), named(ids));
         }
     }
     for it in taken.stands.iter().take(NAMED_MAX) {
