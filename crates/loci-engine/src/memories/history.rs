@@ -10,7 +10,7 @@ use crate::authors::shown_name;
 use crate::memories::Memories;
 use crate::memories::refile::Refile;
 use crate::memories::remember::Embedding;
-use crate::memories::update::put_next;
+use crate::memories::update::{changed_meanwhile, put_next};
 use crate::memories::versions::with_texts;
 use crate::notes::not_note;
 
@@ -142,7 +142,7 @@ impl Memories<'_> {
             return Err(Error::invalid("revision", problem));
         };
         self.bring_to(now, &state.memory, true)?
-            .ok_or_else(|| changed_meanwhile(id))
+            .ok_or_else(changed_meanwhile)
     }
 
     /// Changes a memory that is in the state `now` to another state. Returns `None` if another writer
@@ -263,12 +263,6 @@ impl Memories<'_> {
         self.caller.note(RecordVerb::Changed, &note);
         self.access.without_hidden(note)
     }
-}
-
-/// The error for a memory that another writer changed first.
-fn changed_meanwhile(id: &MemoryId) -> Error {
-    let message = format!("nothing was changed: another writer changed {id} meanwhile; try again");
-    Error::new(ErrorCode::Conflict, message)
 }
 
 /// Returns what differs between two states, in the words of the history. Without `knows_all`, only

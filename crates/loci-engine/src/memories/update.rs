@@ -236,9 +236,10 @@ fn set_delivery(memory: &mut Memory, delivery: Option<Delivery>) {
     }
 }
 
-/// Returns the error for a text that another writer changed first.
-fn changed_meanwhile() -> Error {
-    let message = "nothing was changed: another writer changed the text meanwhile; read it again";
+/// Returns the error for a memory that another writer changed first.
+pub(super) fn changed_meanwhile() -> Error {
+    let message =
+        "nothing was changed: another writer changed the memory since it was read; read it again";
     Error::new(ErrorCode::Conflict, message)
 }
 
