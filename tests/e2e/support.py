@@ -69,6 +69,20 @@ def run(data, *arguments, stdin=None, variables=None):
     return subprocess.run([LOCI, *arguments], env=environ, input=stdin, capture_output=True, timeout=120)
 
 
+def stored(data, text):
+    """The id of a memory that was added by a command."""
+    added = run(data, "add", text, "--json")
+    assert added.returncode == 0, added.stderr
+    return json.loads(added.stdout)["id"]
+
+
+def texts(data):
+    """The texts of all memories that agents get."""
+    listed = run(data, "list", "--json", "--limit", "100")
+    assert listed.returncode == 0, listed.stderr
+    return sorted(memory["content"] for memory in json.loads(listed.stdout)["memories"])
+
+
 class Provider:
     """A running `oidc-provider` on a port of its own."""
 

@@ -9,7 +9,7 @@ import tempfile
 from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import create_mcp_http_client, streamable_http_client
 from mcp_types import ElicitResult
-from support import LOCI, AsyncTestCase, Server, data_folder, environment, run, value
+from support import LOCI, AsyncTestCase, Server, data_folder, environment, run, stored, texts, value
 
 OLD = "The crane lifts 40 tons at the north pier."
 NEW = "The crane lifts 55 tons at the north pier."
@@ -54,20 +54,6 @@ async def client(place, mode, person, dialect="mememory", variables=None, folder
         parameters = StdioServerParameters(command=LOCI, args=["mcp", dialect], env=environ, cwd=folder)
         async with Client(parameters, **options) as made:
             yield made
-
-
-def stored(data, text):
-    """The id of a memory that was added by a command."""
-    added = run(data, "add", text, "--json")
-    assert added.returncode == 0, added.stderr
-    return json.loads(added.stdout)["id"]
-
-
-def texts(data):
-    """The texts of all memories that agents get."""
-    listed = run(data, "list", "--json", "--limit", "100")
-    assert listed.returncode == 0, listed.stderr
-    return sorted(memory["content"] for memory in json.loads(listed.stdout)["memories"])
 
 
 def said(result):

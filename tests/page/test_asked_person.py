@@ -6,30 +6,16 @@ import subprocess
 import sys
 import unittest
 
-from browser import LOCI, ROOT, Server, environment, run
+from browser import LOCI, ROOT, Server, environment
 
 sys.path.insert(0, "tests/e2e")
-from support import data_folder  # noqa: E402
+from support import data_folder, stored, texts  # noqa: E402
 
 FOLDER = pathlib.Path(__file__).resolve().parent
 NODE = ROOT / ".venv" / "bin" / "node"
 OLD = "The crane lifts 40 tons at the north pier."
 NEW = "The crane lifts 55 tons at the north pier."
 MODES = ("auto", "legacy")
-
-
-def stored(data, text):
-    """The id of a memory that was added by a command."""
-    added = run(data, "add", text, "--json")
-    assert added.returncode == 0, added.stderr
-    return json.loads(added.stdout)["id"]
-
-
-def texts(data):
-    """The texts of all memories that agents get."""
-    listed = run(data, "list", "--json", "--limit", "100")
-    assert listed.returncode == 0, listed.stderr
-    return sorted(memory["content"] for memory in json.loads(listed.stdout)["memories"])
 
 
 class Questions(unittest.TestCase):
