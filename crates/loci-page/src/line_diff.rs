@@ -1,17 +1,17 @@
-//! What differs between two texts, line by line.
+//! The difference between two texts, line by line.
 
 use similar::{ChangeTag, TextDiff};
 
 /// A line of a comparison of two texts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DiffLine {
-    /// What became of the line.
+    /// Its fate.
     pub change: LineChange,
     /// The line, without its end.
     pub text: String,
 }
 
-/// What became of a line.
+/// The fate of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LineChange {
     /// It is only in the former text.
@@ -33,7 +33,7 @@ impl LineChange {
     }
 }
 
-/// Returns the lines of two texts in order, each with what became of it.
+/// Returns the lines of two texts in order, each with its fate.
 ///
 /// ```
 /// use loci_page::line_diff::{LineChange, line_diff};

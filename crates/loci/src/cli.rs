@@ -115,7 +115,7 @@ pub enum Command {
     /// Bring a backup back, or a former version of a memory
     ///
     /// The checksums of a backup and the database in it are checked first. No other loci may use the
-    /// data folder meanwhile. A store on a server must be empty. With a version from `loci history`,
+    /// data folder during that time. A store on a server must be empty. With a version from `loci history`,
     /// the memory of that id is what it was then: text, title, tags, project, type, pin, visibility
     /// and whether it was forgotten. That is a change like any other, and can be taken back.
     #[command(

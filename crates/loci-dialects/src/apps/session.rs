@@ -28,7 +28,7 @@ pub struct Arguments {
     _user_id: Option<String>,
 }
 
-/// What the next session starts with.
+/// The memories that the next session starts with.
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
     /// The memories, in order.

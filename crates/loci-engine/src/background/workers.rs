@@ -185,8 +185,8 @@ impl Workers {
 }
 
 /// Returns rounds of work in any partition. One engine at a time looks where there is some, for which
-/// `look` is the lease. A ring is for work of this engine, so that it asks nobody, nor do the rounds that
-/// follow without a pause.
+/// `look` is the lease. A ring is for work of this engine, which then looks without the lease, e.g. for a
+/// text that it just stored, and goes on as long as no round pauses.
 fn looking<F: FnMut(&Engine) -> Result<Duration>>(
     engine: &Arc<Engine>,
     look: fn(&Rounds) -> &Lease,

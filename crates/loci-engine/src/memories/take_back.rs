@@ -18,7 +18,7 @@ const CHANGES_MAX: usize = 100_000;
 /// Attempts at one memory while other writers change it.
 const ATTEMPTS_MAX: usize = 10;
 
-/// The changes to take back: those that match all conditions. At least one must be given beside the
+/// The changes to take back, which match all conditions. At least one must be given beside the
 /// time.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ChangesMeant {

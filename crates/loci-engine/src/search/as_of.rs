@@ -1,4 +1,4 @@
-//! What was known at a time: memories as they stood then.
+//! Memories as they stood at a time.
 //!
 //! The memories that were changed since are put together from their versions; the others stand as
 //! they are. So the work grows with what was changed since, not with the store. A search ranks what
@@ -339,7 +339,7 @@ impl Search<'_> {
         Ok(hits)
     }
 
-    /// Returns those of the memories that another memory replaced then.
+    /// Returns the memories that another memory replaced then.
     fn replaced_then<'a>(
         &self,
         past: &Past,

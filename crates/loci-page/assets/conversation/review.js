@@ -1,6 +1,6 @@
 // Review: what waits for a decision of the person, one at a time, by keys.
 
-/** What an item of each kind is. */
+/** The name of each kind of items. */
 const KINDS = {
   order: "v-kind-order",
   arrived: "v-kind-arrived",
@@ -62,7 +62,7 @@ class Review {
     );
   }
 
-  /** What can be decided about an item: each with its change, which returns the way back. */
+  /** The decisions about an item, each with its change, which returns the way back. */
   ways({ key, kind, memory, other, may_accept: mayAccept }) {
     const { id } = memory;
     const settled = (given) => async () => {

@@ -110,7 +110,7 @@ pub(crate) struct FormerText {
     pub(crate) content: String,
     pub(crate) title: Option<String>,
     pub(crate) written_at: UtcTimestamp,
-    /// What changed after it, e.g. `text`, `tags` or `forgotten`.
+    /// The fields that changed after it, e.g. `text`, `tags` or `forgotten`.
     pub(crate) changed: Vec<&'static str>,
     /// When, by whom, if that was another user, and by which program, as far as that is known.
     pub(crate) changed_at: Option<UtcTimestamp>,

@@ -1,4 +1,4 @@
-//! A call of a tool, and the end of a round of it.
+//! A call of a tool, and the end of one of its rounds.
 
 use loci_admission::Subject;
 use loci_core::{Caller, Error};

@@ -179,7 +179,7 @@ settings! {
     QUESTION_SECONDS: u64 = {
         key: "question_seconds", variable: "LOCI_QUESTION_SECONDS",
         default: DefaultValue::Text("50"), form: ValueType::Whole { min: 5, max: 300 },
-        meaning: "Seconds that a call waits for the answer of the person; then it ends as if nobody could be asked",
+        meaning: "Seconds that a call waits for the answer of the person; then it ends as if the client showed no questions",
     };
     /// The URL of this server for clients.
     PUBLIC_URL: String = {
