@@ -185,6 +185,39 @@ pub struct FactCounts {
     pub predicates: Vec<String>,
 }
 
+/// What an entity list asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EntityQuery {
+    /// The space.
+    pub space: Space,
+    /// Only entities whose keys contain this text; all if it is empty.
+    pub text: String,
+    /// Only facts that held at any moment of this period count.
+    pub as_of: Period,
+    /// The moment that tells current facts from past ones.
+    pub now: Timestamp,
+    /// The maximum number of entities to return.
+    pub limit: usize,
+}
+
+/// An entity with the numbers of the facts that it is subject or object of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entity {
+    /// Its name.
+    pub name: Name,
+    /// The facts that hold at the moment that was asked for.
+    pub current: u64,
+    /// The facts that were over by then.
+    pub past: u64,
+}
+
+impl Entity {
+    /// Returns the number of its facts, without those that start later.
+    pub fn facts(&self) -> u64 {
+        self.current + self.past
+    }
+}
+
 /// Keeps facts. [`Store::commit`](crate::Store::commit) writes them. A [wipe](crate::Store::wipe) of
 /// all the data of a subject replaces it as the author of its facts, which stay.
 pub trait FactStore: Send + Sync {
@@ -200,6 +233,14 @@ pub trait FactStore: Send + Sync {
     /// # Errors
     /// `unavailable` if the store cannot be read.
     fn facts_with_ids(&self, space: &Space, ids: &[String]) -> Result<Vec<Fact>>;
+
+    /// Returns entities with the numbers of their facts, the ones with most facts first, ties in the
+    /// order of their keys. A fact of an entity about itself is one fact. The cost is proportional to
+    /// the number of facts of the space.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    fn entities(&self, query: &EntityQuery) -> Result<Vec<Entity>>;
 
     /// Returns the size of the graph of a space at `now`. The cost is at most proportional to the
     /// number of facts that ended before `now` or start after it.

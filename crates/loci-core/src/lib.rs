@@ -78,8 +78,8 @@ pub use enricher::{Enricher, Enrichment, MEMORY_KINDS};
 pub use error::{Error, ErrorCode, Result, StoreFault};
 pub use facet_counts::FacetCounts;
 pub use fact::{
-    Direction, Fact, FactCounts, FactPlace, FactQuery, FactStore, Name, Period, Tunnel, TunnelEnd,
-    TunnelStore,
+    Direction, Entity, EntityQuery, Fact, FactCounts, FactPlace, FactQuery, FactStore, Name,
+    Period, Tunnel, TunnelEnd, TunnelStore,
 };
 pub use filter::{CollectionFilter, Filter, Forgotten, OwnerFilter, Page, Superseded};
 pub use id::{MemoryId, Space};

@@ -38,6 +38,8 @@ pub struct ToExamine {
     pub memories: Vec<(Space, MemoryId)>,
     /// The place after them.
     pub until: ExaminedUntil,
+    /// True if none of them changed since it was examined: they never were.
+    pub is_backlog: bool,
 }
 
 /// The result for one memory.

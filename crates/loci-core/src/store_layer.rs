@@ -6,12 +6,12 @@ use std::time::Duration;
 use crate::{
     AccessIncrement, ArchiveStore, Archived, AuditEntry, AuditQuery, AuditStore, Batch, CacheEntry,
     CacheStore, CandidateQuery, Candidates, ChangeQuery, DailyCount, DailyQuery, Decision,
-    DecisionStore, Examined, ExaminedUntil, FacetCounts, Fact, FactCounts, FactQuery, FactStore,
-    FailedJob, FilingOrder, Filter, IdempotencyStore, IdempotentReply, Job, JobCounts, JobStore,
-    KeyedHash, Location, LocationCount, Memory, MemoryId, ModelId, Nearest, NoteFile, NoteStore,
-    OpenItem, OpenItemStore, Page, Partition, QueryVector, Result, Salt, ServerFigures,
-    SettingStore, SoftDeleted, Sorting, SourceFile, SourceStore, Space, StatusCount, Store,
-    StoreSize, Sweep, SweepClock, Timestamp, ToExamine, Tombstone, TombstoneStore, Tunnel,
+    DecisionStore, Entity, EntityQuery, Examined, ExaminedUntil, FacetCounts, Fact, FactCounts,
+    FactQuery, FactStore, FailedJob, FilingOrder, Filter, IdempotencyStore, IdempotentReply, Job,
+    JobCounts, JobStore, KeyedHash, Location, LocationCount, Memory, MemoryId, ModelId, Nearest,
+    NoteFile, NoteStore, OpenItem, OpenItemStore, Page, Partition, QueryVector, Result, Salt,
+    ServerFigures, SettingStore, SoftDeleted, Sorting, SourceFile, SourceStore, Space, StatusCount,
+    Store, StoreSize, Sweep, SweepClock, Timestamp, ToExamine, Tombstone, TombstoneStore, Tunnel,
     TunnelStore, Vector, Version, VersionStore, WipeCounts, Work,
 };
 
@@ -147,6 +147,7 @@ layered! {
     FactStore {
         facts(query: &FactQuery) -> Vec<Fact>;
         facts_with_ids(space: &Space, ids: &[String]) -> Vec<Fact>;
+        entities(query: &EntityQuery) -> Vec<Entity>;
         fact_counts(space: &Space, now: Timestamp) -> FactCounts;
     }
 }

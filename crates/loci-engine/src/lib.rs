@@ -104,7 +104,6 @@ pub use conversations::answers::CachedAnswer;
 pub use conversations::store_messages::{Conversation, Message, Role, StoredMessages};
 pub use engine::{Engine, SearchMode};
 pub use graph::Graph;
-pub use graph::entities::{Entities, Entity};
 pub use graph::knowledge_graph::{AddedFact, Facts, NewFact, name_key};
 pub use graph::room_graph::{Bridge, GENERAL_SECTION, MapCounts, Room, RoomLink, Step};
 pub use graph::tunnels::TunnelConnection;

@@ -5,8 +5,8 @@
 //! `json_each` in `SQLite`, `$3` and `ANY` in `PostgreSQL`: that is the [`Dialect`] of a store.
 
 use loci_core::{
-    AuditQuery, CollectionFilter, Direction, FactQuery, Filter, Forgotten, OwnerFilter, Period,
-    Reader, Superseded, Tier, Timestamp,
+    AuditQuery, CollectionFilter, Direction, EntityQuery, FactQuery, Filter, Forgotten,
+    OwnerFilter, Period, Reader, Superseded, Tier, Timestamp,
 };
 
 /// The SQL of a database, as far as it differs between databases. A constant with a condition has
@@ -229,6 +229,51 @@ pub fn of_facts<D: Dialect>(query: &FactQuery, or: &str) -> (String, Vec<D::Boun
         "(SELECT f.* FROM {}fact AS f WHERE {} {order} LIMIT {limit} OFFSET {offset}) AS f {order}",
         D::PREFIX,
         conditions.join(" AND ")
+    );
+    (sql, clauses.values)
+}
+
+/// Returns the statement that lists entities by `key`, with the numbers of their facts that hold
+/// (`holding`) and that are over (`ended`), and its values. It reads no row where indexes of the facts
+/// by subject, by object, and of those about one entity alone have the ends, too.
+pub fn of_entities<D: Dialect>(query: &EntityQuery) -> (String, Vec<D::Bound>) {
+    let mut clauses = Clauses::<D>::new();
+    let space = clauses.bind(":space", query.space.as_str().to_owned());
+    let mut held = |[over_name, last_name]: [&'static str; 2], period: Period| {
+        let over = Period::last_over_at(period.first).microseconds();
+        let over = clauses.bind(over_name, over);
+        let last = clauses.bind(last_name, period.last.microseconds());
+        let is_open = format!("(to_last IS NULL OR to_last > {over})");
+        let held = format!("(from_first IS NULL OR from_first <= {last}) AND {is_open}");
+        [held, format!("to_last <= {over}")]
+    };
+    let [counted, _] = held([":over", ":last"], query.as_of);
+    let now = Period {
+        first: query.now,
+        last: query.now,
+    };
+    let [holding, ended] = held([":over_now", ":now"], now);
+    let text = (!query.text.is_empty()).then(|| clauses.bind(":text", query.text.clone()));
+    let of = |name: &str, sign: &str, further: &str| {
+        // Databases have no function of one name that looks for a text.
+        let has_text = text.as_ref().map_or_else(String::new, |text| {
+            format!(" AND replace({name}, {text}, '') <> {name}")
+        });
+        format!(
+            "SELECT {name} AS key, {sign}count(*) FILTER (WHERE {holding}) AS holding, \
+             {sign}count(*) FILTER (WHERE {ended}) AS ended FROM {}fact \
+             WHERE space = {space} AND {counted}{has_text}{further} GROUP BY {name}",
+            D::PREFIX
+        )
+    };
+    let (subjects, objects) = (of("subject", "", ""), of("object", "", ""));
+    // They were counted twice.
+    let about_themselves = of("subject", "-", " AND object = subject");
+    let limit = clauses.bind(":limit", count(query.limit as u64));
+    let sql = format!(
+        "SELECT key, CAST(sum(holding) AS bigint) AS holding, CAST(sum(ended) AS bigint) AS ended \
+         FROM ({subjects} UNION ALL {objects} UNION ALL {about_themselves}) AS counted GROUP BY key \
+         ORDER BY sum(holding + ended) DESC, key LIMIT {limit}"
     );
     (sql, clauses.values)
 }

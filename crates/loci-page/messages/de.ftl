@@ -481,7 +481,7 @@ count-entities = { $count ->
 }
 entities-text = Text im Namen
 entities-all = Alle Sachen, mit den Zahlen ihrer Fakten
-entities-cut = Es gibt mehr Fakten als die { $count }, die gelesen wurden, und vielleicht mehr Sachen.
+entities-cut = Es gibt mehr als diese { $count } Sachen, mit weniger Fakten. Ein Text im Namen findet sie.
 facts-current = Geltende Fakten
 facts-past = Vergangene Fakten
 review-order = Verdächtige Anweisungen

@@ -486,7 +486,7 @@ count-entities = { $count ->
 }
 entities-text = Text in the name
 entities-all = All entities, with the numbers of their facts
-entities-cut = There are more facts than the { $count } that were read, and perhaps more entities.
+entities-cut = There are more than these { $count } entities, with fewer facts. A text in the name finds them.
 facts-current = Current facts
 facts-past = Past facts
 review-order = Suspicious instructions

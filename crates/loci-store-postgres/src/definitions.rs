@@ -29,7 +29,13 @@ pub(crate) fn all() -> Vec<Definition> {
         .filter(is_code)
         .map(|line| line.split_once(" -- ").map_or(line, |(code, _)| code))
         .collect();
-    sql.join("\n").split(';').filter_map(read).collect()
+    let mut all: Vec<Definition> = Vec::new();
+    for definition in sql.join("\n").split(';').filter_map(read) {
+        // A later migration may make an index anew.
+        all.retain(|earlier| earlier.name != definition.name);
+        all.push(definition);
+    }
+    all
 }
 
 /// Returns the policies that the migrations make: the table of each, and the statement that makes it.

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use loci_core::{Fact, FactCounts, FactQuery, Name, Period, Space, Timestamp};
+use loci_core::{Entity, EntityQuery, Fact, FactCounts, FactQuery, Name, Period, Space, Timestamp};
 use loci_index::records::ReadColumns;
-use loci_index::sql::of_facts;
+use loci_index::sql::{of_entities, of_facts};
 
 use crate::failure::{Result, conflict};
 use crate::filter::Postgres;
@@ -172,6 +172,28 @@ pub(crate) async fn find(session: &Session, query: &FactQuery) -> Result<Vec<Fac
 }
 
 /// Counts as of one moment.
+pub(crate) async fn entities(session: &Session, query: &EntityQuery) -> Result<Vec<Entity>> {
+    let (sql, values) = of_entities::<Postgres>(query);
+    let sql = format!(
+        "SELECT e.key, n.spelling, e.holding, e.ended FROM ({sql}) AS e \
+         JOIN @graph_name AS n ON n.space = $1 AND NOT n.is_relation AND n.key = e.key \
+         ORDER BY e.holding + e.ended DESC, e.key"
+    );
+    let rows = session.query(&sql, &values).await?;
+    let entity = |row| {
+        let mut columns = Columns::of(row);
+        Ok(Entity {
+            name: Name {
+                key: columns.string()?,
+                spelling: columns.string()?,
+            },
+            current: columns.number()?,
+            past: columns.number()?,
+        })
+    };
+    rows.iter().map(entity).collect()
+}
+
 pub(crate) async fn counts(session: &Session, space: &Space, now: Timestamp) -> Result<FactCounts> {
     let sql = "SELECT (SELECT count(*) FROM @graph_name WHERE space = $1 AND NOT is_relation), \
         (SELECT count(*) FROM @fact WHERE space = $1), \

@@ -1,7 +1,7 @@
 //! The migrations of the tables, and the lock under which they run.
 
 /// Every migration that was ever released, oldest first.
-pub(crate) const MIGRATIONS: [&str; 11] = [
+pub(crate) const MIGRATIONS: [&str; 12] = [
     include_str!("../migrations/V1__store.sql"),
     include_str!("../migrations/V2__row_security.sql"),
     include_str!("../migrations/V3__audit.sql"),
@@ -13,6 +13,7 @@ pub(crate) const MIGRATIONS: [&str; 11] = [
     include_str!("../migrations/V9__grants.sql"),
     include_str!("../migrations/V10__provenance.sql"),
     include_str!("../migrations/V11__changes.sql"),
+    include_str!("../migrations/V12__entities.sql"),
 ];
 
 /// The version that this build reads and writes.

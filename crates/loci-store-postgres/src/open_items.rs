@@ -117,7 +117,12 @@ pub(crate) async fn to_examine(
     // The place is kept now and then, so that the log still reaches back to it, and at the end, so
     // that the space is not asked again.
     let moves = is_new || until != before;
-    Ok((!memories.is_empty() || moves).then_some(ToExamine { memories, until }))
+    let is_backlog = until.row != before.row;
+    Ok((!memories.is_empty() || moves).then_some(ToExamine {
+        memories,
+        until,
+        is_backlog,
+    }))
 }
 
 pub(crate) fn put_examined(

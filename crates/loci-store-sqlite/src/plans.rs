@@ -457,15 +457,14 @@ fn a_page_in_the_order_of_filing_is_found_in_the_order_of_an_index() {
                     reader,
                     ..filter.clone()
                 };
-                let conditions = Conditions::of(&f);
                 // What goes on from a number finds it in the index, and skips nothing.
-                let steps = plan(&filed::filed_beyond_sql(&f, &conditions, order));
+                let steps = plan(&filed::filed_beyond_sql(&f, order).0);
                 assert_eq!(steps[0], "CO-ROUTINE page");
                 assert!(steps[1].starts_with("SEARCH m USING"), "{steps:?}");
                 let page = steps.iter().position(|step| step == "SCAN page").unwrap();
                 let sorts = |step: &String| step.contains("TEMP B-TREE");
                 assert!(!steps[..page].iter().any(sorts), "{steps:?}");
-                let steps = plan(&filed::filed_sql(&f, &conditions, order));
+                let steps = plan(&filed::filed_sql(&f, order).0);
                 assert_eq!(
                     steps[..2],
                     [
@@ -487,6 +486,35 @@ fn a_page_in_the_order_of_filing_is_found_in_the_order_of_an_index() {
 }
 
 #[test]
+fn a_page_of_several_collections_is_found_in_the_order_of_each() {
+    let names = [Some("a"), None, Some("repo:a")];
+    let collections = CollectionFilter::AnyOf(names.map(|name| name.map(str::to_owned)).into());
+    for (sections, index) in [
+        (
+            &["room"][..],
+            "SEARCH m USING INDEX memory_filed_in_section (space=? AND collection=? AND section=?)",
+        ),
+        (
+            &[],
+            "SEARCH m USING INDEX memory_filed_in_collection (space=? AND collection=?)",
+        ),
+    ] {
+        let filter = of_palace(collections.clone(), sections);
+        for order in [FilingOrder::FirstFirst, FilingOrder::LastFirst] {
+            let steps = plan(&filed::filed_sql(&filter, order).0);
+            let of_index = steps.iter().filter(|step| *step == index);
+            assert_eq!(of_index.count(), names.len(), "{steps:?}");
+            // No further number is looked at in any of them.
+            let steps = plan(&filed::filed_beyond_sql(&filter, order).0);
+            let searches = steps
+                .iter()
+                .filter(|step| step.starts_with("SEARCH m USING INDEX memory_filed"));
+            assert_eq!(searches.count(), names.len(), "{steps:?}");
+        }
+    }
+}
+
+#[test]
 fn what_is_in_a_thread_is_found_by_it() {
     let filter = Filter {
         thread: Some("talk".to_owned()),
@@ -501,7 +529,7 @@ fn what_is_in_a_thread_is_found_by_it() {
         for sql in [
             read::list_sql(&filter, &conditions),
             read::revisions_sql(&filter, &conditions),
-            filed::filed_sql(&filter, &conditions, FilingOrder::FirstFirst),
+            filed::filed_sql(&filter, FilingOrder::FirstFirst).0,
             counts::by_location_sql(&counts::recounted_rows_sql(&filter, &conditions)),
         ] {
             let steps = plan(&sql);

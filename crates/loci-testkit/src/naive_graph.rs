@@ -1,10 +1,11 @@
 //! The knowledge graph and the tunnels, in maps.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use loci_core::{
-    Direction, Fact, FactCounts, FactPlace, FactQuery, FactStore, MemoryId, Name, Period, Result,
-    Space, Timestamp, Tunnel, TunnelStore,
+    Direction, Entity, EntityQuery, Fact, FactCounts, FactPlace, FactQuery, FactStore, MemoryId,
+    Name, Period, Result, Space, Timestamp, Tunnel, TunnelStore,
 };
 
 use crate::NaiveStore;
@@ -252,6 +253,40 @@ impl FactStore for NaiveStore {
         let with_id = |id: &String| graph.facts.get(&(space.clone(), id.clone()));
         let found = ids.iter().filter_map(with_id);
         Ok(found.map(|fact| graph.shown(fact)).collect())
+    }
+
+    fn entities(&self, query: &EntityQuery) -> Result<Vec<Entity>> {
+        let graph = &self.state().graph;
+        let now = Period {
+            first: query.now,
+            last: query.now,
+        };
+        let mut entities: BTreeMap<String, Entity> = BTreeMap::new();
+        for fact in graph.facts(&query.space) {
+            if !fact.holds_in(query.as_of) {
+                continue;
+            }
+            let shown = graph.shown(fact);
+            let names: BTreeMap<_, _> = [shown.subject, shown.object]
+                .map(|name| (name.key.clone(), name))
+                .into();
+            for (key, name) in names {
+                if !key.contains(&query.text) {
+                    continue;
+                }
+                let entity = entities.entry(key).or_insert(Entity {
+                    name,
+                    current: 0,
+                    past: 0,
+                });
+                entity.current += u64::from(fact.holds_in(now));
+                entity.past += u64::from(!fact.is_open_after(query.now));
+            }
+        }
+        let mut entities: Vec<Entity> = entities.into_values().collect();
+        entities.sort_by_key(|entity| Reverse(entity.facts()));
+        entities.truncate(query.limit);
+        Ok(entities)
     }
 
     fn fact_counts(&self, space: &Space, now: Timestamp) -> Result<FactCounts> {

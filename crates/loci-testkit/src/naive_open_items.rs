@@ -63,7 +63,11 @@ impl OpenItemStore for NaiveStore {
             change: 0,
             row: 0,
         };
-        Ok((!memories.is_empty()).then_some(ToExamine { memories, until }))
+        Ok((!memories.is_empty()).then_some(ToExamine {
+            memories,
+            until,
+            is_backlog: false,
+        }))
     }
 
     fn put_examined(

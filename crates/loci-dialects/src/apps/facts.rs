@@ -1,7 +1,5 @@
 //! The tool `loci_view_facts`: shows a view the facts of an entity, along the time.
 
-use std::cmp::Reverse;
-
 use loci_core::{Direction, Fact, Period, Result, Scope};
 use loci_engine::{Call, FactAuthor, name_key};
 use schemars::JsonSchema;
@@ -12,10 +10,9 @@ use crate::wire::rfc3339;
 use crate::{Hints, Reply, TypedTool};
 
 /// The most facts that are shown.
-const FACTS_MAX: usize = 120;
-/// The most entities that are offered, and the facts that are read for them.
+const SHOWN: usize = 120;
+/// The most entities that are offered.
 const ENTITIES_MAX: usize = 60;
-const ENTITIES_FROM: usize = 2_000;
 
 pub struct ShowFacts;
 
@@ -82,13 +79,8 @@ impl TypedTool for ShowFacts {
     fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {
         let graph = call.graph();
         let now = call.engine().now();
-        let mut found = graph.entities_of("", ENTITIES_FROM)?.entities;
-        found.sort_by_key(|entity| Reverse(entity.current + entity.past));
-        let entities: Vec<String> = found
-            .into_iter()
-            .map(|entity| entity.name)
-            .take(ENTITIES_MAX)
-            .collect();
+        let found = graph.entities("", ENTITIES_MAX)?.into_iter();
+        let entities: Vec<String> = found.map(|entity| entity.name.spelling).collect();
         let named = arguments.entity.filter(|name| !name.trim().is_empty());
         let Some(entity) = named.or_else(|| entities.first().cloned()) else {
             let nothing = Output {
@@ -100,7 +92,7 @@ impl TypedTool for ShowFacts {
             };
             return reply("Read.", &nothing, None);
         };
-        let about = graph.facts_about(&entity, Direction::Both, None, 0)?;
+        let about = graph.facts_about(&entity, Direction::Both, None, 0, SHOWN)?;
         let key = name_key(&entity);
         let shown = |fact: &Fact| {
             let incoming = fact.subject.key != key;
@@ -132,8 +124,8 @@ impl TypedTool for ShowFacts {
         let spelled = names.clone().find(|name| name.key == key);
         let output = Output {
             entity: Some(spelled.map_or(entity, |name| name.spelling.clone())),
-            is_cut: about.is_cut || about.facts.len() > FACTS_MAX,
-            facts: about.facts.iter().take(FACTS_MAX).map(shown).collect(),
+            is_cut: about.is_cut,
+            facts: about.facts.iter().map(shown).collect(),
             entities,
             now: rfc3339(now),
         };

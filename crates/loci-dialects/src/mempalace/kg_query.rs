@@ -1,5 +1,6 @@
 //! The tool `mempalace_kg_query`: returns the facts about an entity.
 
+use loci_core::limits::FACTS_MAX;
 use loci_core::{Direction, Error, Result, Scope};
 use loci_engine::{Call, name_key};
 use schemars::JsonSchema;
@@ -83,9 +84,9 @@ impl TypedTool for KgQuery {
         let as_of = period("as_of", arguments.as_of.as_deref())?;
         let direction = arguments.direction.map_or(Direction::Both, Direction::from);
         let offset = arguments.offset.map_or(0, |offset| offset.0);
-        let found = call
-            .graph()
-            .facts_about(&arguments.entity, direction, as_of, offset)?;
+        let found =
+            call.graph()
+                .facts_about(&arguments.entity, direction, as_of, offset, FACTS_MAX)?;
         let (key, now) = (name_key(&arguments.entity), call.engine().now());
         let is_subject = |subject: &str| direction != Direction::Incoming && subject == key;
         let facts: Vec<FactRecord> = found

@@ -1,6 +1,7 @@
 //! The examination of memories for what people should decide: the items that the page shows under
 //! *Review* (`docs/adr/0092-open-items-are-kept-in-a-table.md`).
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::PoisonError;
 use std::time::{Duration, Instant};
@@ -8,7 +9,7 @@ use std::time::{Duration, Instant};
 use loci_core::limits::OPEN_ITEMS_MAX;
 use loci_core::{
     Caller, CitationKind, CollectionFilter, Examined, FilingOrder, Filter, Memory, MemoryId,
-    OpenItem, Page, Partition, Result, SOURCE_FILE, SOURCE_PATH, Space, Timestamp, Work,
+    OpenItem, Page, Partition, Result, SOURCE_FILE, SOURCE_PATH, Space, Timestamp, ToExamine, Work,
 };
 use loci_text::prompt_injection::Order;
 
@@ -22,6 +23,9 @@ use crate::search::pairs::{PairRelation, PairsAround};
 const RULES: u32 = 2;
 /// The memories that one step examines, so that it takes a fraction of a second.
 const EXAMINED_AT_ONCE: usize = 16;
+/// The memories that were never examined, in so many of the first rows of a store, that are examined
+/// while a person waits; of more, the background does all.
+const BACKLOG_MAX: i64 = 32;
 /// The memories whose files one step looks at.
 const FILES_AT_ONCE: usize = 200;
 /// Seconds between two rounds of looks at all files.
@@ -38,23 +42,53 @@ impl Engine {
     /// # Errors
     /// `unavailable` if the store does not answer, or is not ready to search.
     pub fn examine(&self) -> Result<usize> {
-        self.examine_some(EXAMINED_AT_ONCE)
+        self.examine_some(EXAMINED_AT_ONCE, |_| true)
     }
 
-    fn examine_some(&self, at_once: usize) -> Result<usize> {
-        let examine = |partition: &Partition| self.examine_in(partition, at_once);
+    fn examine_some(&self, at_once: usize, is_due: impl Fn(&ToExamine) -> bool) -> Result<usize> {
+        let examine = |partition: &Partition| {
+            let next = self.store.to_examine(partition, RULES, at_once)?;
+            match next.filter(&is_due) {
+                Some(next) => self.examine_next(partition, next),
+                None => Ok(0),
+            }
+        };
         self.leases()
             .in_turn(&self.rounds.examining, Work::Examine(RULES), examine)
     }
 
-    /// Examines what changed since the last step of the background, until nothing is left or this time
-    /// is over, one memory at a time, because a person waits. Returns true if nothing is left.
+    /// Examines memories as [`examine`](Self::examine) does, until nothing is left or this time is
+    /// over. Returns true if nothing is left.
     ///
     /// # Errors
     /// As for [`examine`](Self::examine).
     pub fn examine_for(&self, limit: Duration) -> Result<bool> {
+        self.examine_one_by_one(limit, |_| true)
+    }
+
+    /// Examines what changed since the last step of the background, until nothing is left or this time
+    /// is over, because a person waits for what was just decided. What was never examined waits for
+    /// the background, unless it is little. Returns true if nothing is left.
+    ///
+    /// # Errors
+    /// As for [`examine`](Self::examine).
+    pub fn examine_changes_for(&self, limit: Duration) -> Result<bool> {
+        let has_backlog = Cell::new(false);
+        let is_due = |next: &ToExamine| {
+            let is_much = next.is_backlog && next.until.row > BACKLOG_MAX;
+            has_backlog.set(has_backlog.get() || is_much);
+            !is_much
+        };
+        Ok(self.examine_one_by_one(limit, is_due)? && !has_backlog.get())
+    }
+
+    fn examine_one_by_one(
+        &self,
+        limit: Duration,
+        is_due: impl Fn(&ToExamine) -> bool,
+    ) -> Result<bool> {
         let begun = Instant::now();
-        while self.examine_some(1)? > 0 {
+        while self.examine_some(1, &is_due)? > 0 {
             if begun.elapsed() >= limit {
                 return Ok(false);
             }
@@ -62,10 +96,7 @@ impl Engine {
         Ok(true)
     }
 
-    fn examine_in(&self, partition: &Partition, at_once: usize) -> Result<usize> {
-        let Some(next) = self.store.to_examine(partition, RULES, at_once)? else {
-            return Ok(0);
-        };
+    fn examine_next(&self, partition: &Partition, next: ToExamine) -> Result<usize> {
         let mut by_space: BTreeMap<Space, Vec<MemoryId>> = BTreeMap::new();
         for (space, id) in next.memories {
             by_space.entry(space).or_default().push(id);

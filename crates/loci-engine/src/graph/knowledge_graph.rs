@@ -355,8 +355,8 @@ impl Graph<'_> {
         Ok(stored.and_then(|stored| stored.author))
     }
 
-    /// Returns the facts about an entity after the first `offset`, at most [`FACTS_MAX`]; of any
-    /// time if `as_of` is `None`. An entity without facts is not an error.
+    /// Returns the facts about an entity after the first `offset`, at most `limit` and [`FACTS_MAX`];
+    /// of any time if `as_of` is `None`. An entity without facts is not an error.
     ///
     /// # Errors
     /// `invalid_argument` for an invalid name (`entity`); `unavailable` if the store cannot be
@@ -367,11 +367,13 @@ impl Graph<'_> {
         direction: Direction,
         as_of: Option<Period>,
         offset: usize,
+        limit: usize,
     ) -> Result<Facts> {
         self.known_facts(
             Some((name("entity", entity)?.key, direction)),
             as_of,
             offset,
+            limit.min(FACTS_MAX),
         )
     }
 
@@ -386,6 +388,7 @@ impl Graph<'_> {
             entity.map(|entity| (entity.key, Direction::Both)),
             None,
             offset,
+            FACTS_MAX,
         )
     }
 
@@ -458,8 +461,9 @@ impl Graph<'_> {
         entity: Option<(String, Direction)>,
         as_of: Option<Period>,
         offset: usize,
+        limit: usize,
     ) -> Result<Facts> {
-        let (space, limit) = (self.caller.space.clone(), FACTS_MAX + 1);
+        let space = self.caller.space.clone();
         let query = FactQuery {
             space,
             entity,
@@ -468,11 +472,11 @@ impl Graph<'_> {
             as_of: as_of.or(Some(EVER)),
             beyond: None,
             offset,
-            limit,
+            limit: limit + 1,
         };
         let mut facts = self.store.facts(&query)?;
-        let is_cut = facts.len() > FACTS_MAX;
-        facts.truncate(FACTS_MAX);
+        let is_cut = facts.len() > limit;
+        facts.truncate(limit);
         Ok(Facts { facts, is_cut })
     }
 

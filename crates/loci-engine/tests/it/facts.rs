@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use loci_core::limits::FACTS_MAX;
 use loci_core::{Batch, Change, Clock, Direction, Fact, Period, Store};
 use loci_engine::{AddedFact, Facts, NewFact};
 use loci_testkit::Random;
@@ -62,7 +63,7 @@ fn about(engine: &Engine, entity: &str, as_of: Option<Period>) -> Vec<Fact> {
     engine
         .system(&Caller::local())
         .graph()
-        .facts_about(entity, Direction::Both, as_of, 0)
+        .facts_about(entity, Direction::Both, as_of, 0, FACTS_MAX)
         .unwrap()
         .facts
 }
@@ -184,7 +185,7 @@ fn what_is_no_fact_is_refused() {
             engine
                 .system(&Caller::local())
                 .graph()
-                .facts_about(entity, Direction::Both, None, 0)
+                .facts_about(entity, Direction::Both, None, 0, FACTS_MAX)
                 .unwrap_err(),
             engine
                 .system(&Caller::local())
@@ -646,7 +647,7 @@ fn spaces_have_graphs_of_their_own() {
 #[test]
 fn more_facts_than_a_reply_holds_are_cut() {
     let engine = engine();
-    let numbers = 0..=limits::FACTS_MAX;
+    let numbers = 0..=FACTS_MAX;
     for number in numbers {
         let Facts { facts, is_cut } = engine
             .system(&Caller::local())
@@ -664,8 +665,8 @@ fn more_facts_than_a_reply_holds_are_cut() {
         .graph()
         .timeline(Some("max"), 0)
         .unwrap();
-    assert_eq!((facts.len(), is_cut), (limits::FACTS_MAX, true));
-    for offset in [1, limits::FACTS_MAX, limits::FACTS_MAX + 1, usize::MAX] {
+    assert_eq!((facts.len(), is_cut), (FACTS_MAX, true));
+    for offset in [1, FACTS_MAX, FACTS_MAX + 1, usize::MAX] {
         let rest = engine
             .system(&Caller::local())
             .graph()
@@ -674,9 +675,9 @@ fn more_facts_than_a_reply_holds_are_cut() {
         let about = engine
             .system(&Caller::local())
             .graph()
-            .facts_about("max", Direction::Outgoing, None, offset)
+            .facts_about("max", Direction::Outgoing, None, offset, FACTS_MAX)
             .unwrap();
-        let expected = (limits::FACTS_MAX + 1).saturating_sub(offset);
+        let expected = (FACTS_MAX + 1).saturating_sub(offset);
         assert_eq!(
             (rest.facts.len(), rest.is_cut),
             (expected, false),
@@ -793,7 +794,7 @@ fn the_same_fact_is_found_among_more_than_a_reply_has() {
     let Bench { engine, store, .. } = bench();
     let first = added(&engine, relate(MAX_LOVES, Some(day(0)), Some(day(9))));
     // All facts hold when the same one ends.
-    let others = (0..=limits::FACTS_MAX as i64).map(|number| Fact {
+    let others = (0..=FACTS_MAX as i64).map(|number| Fact {
         id: number.to_string(),
         valid_from: Some(moment(-number - 1)),
         ..first.clone()
@@ -1198,7 +1199,7 @@ impl Model {
         let found = engine
             .system(&Caller::local())
             .graph()
-            .facts_about(spelled, direction, period, 0)
+            .facts_about(spelled, direction, period, 0, FACTS_MAX)
             .unwrap();
         self.assert_facts(
             found,

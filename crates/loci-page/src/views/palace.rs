@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use loci_core::{
-    CollectionFilter, FilingOrder, Forgotten, MemoryId, Page, Result, SortKey, Sorting,
+    CollectionFilter, FilingOrder, Forgotten, LocationCount, MemoryId, Page, Result, SortKey,
+    Sorting,
 };
 use loci_engine::{Browse, BrowsePage};
 use serde::{Deserialize, Serialize};
@@ -74,8 +75,12 @@ impl Wing {
 
 /// Returns the wings that a caller may read something in, by name, the global one first.
 pub(crate) fn wings(context: &RequestContext<'_>) -> Result<Vec<Wing>> {
+    Ok(wings_of(context.call().listings().count_by_location()?))
+}
+
+fn wings_of(counts: Vec<LocationCount>) -> Vec<Wing> {
     let mut wings: BTreeMap<Option<String>, BTreeMap<String, Room>> = BTreeMap::new();
-    for count in context.call().listings().count_by_location()? {
+    for count in counts {
         let project = count.collection.as_deref().map(project_of);
         let rooms = wings.entry(project.map(str::to_owned)).or_default();
         let room = rooms.entry(count.section.clone()).or_insert_with(|| Room {
@@ -101,7 +106,7 @@ pub(crate) fn wings(context: &RequestContext<'_>) -> Result<Vec<Wing>> {
     for wing in &mut wings {
         wing.bar = (wing.memories * BAR).div_ceil(largest.max(1));
     }
-    Ok(wings)
+    wings
 }
 
 /// Returns the path of the memories of a wing; of no wing if it is `None`.
@@ -382,8 +387,9 @@ pub(crate) fn room(context: &RequestContext<'_>, query: RoomQuery) -> Result<Roo
     } else {
         Vec::new()
     };
-    let wings = wings(context)?;
+    let counts = context.call().listings().count_by_location()?;
     let here = collections_of(query.wing.as_deref());
+    let types = types(&counts, &here, query.room.as_deref());
     Ok(RoomView {
         deleted: deleted
             .iter()
@@ -402,8 +408,8 @@ pub(crate) fn room(context: &RequestContext<'_>, query: RoomQuery) -> Result<Roo
             })
             .collect(),
         total,
-        types: types(context, &here, query.room.as_deref())?,
-        wings,
+        types,
+        wings: wings_of(counts),
         wing: query
             .wing
             .as_deref()
@@ -419,18 +425,18 @@ pub(crate) fn room(context: &RequestContext<'_>, query: RoomQuery) -> Result<Roo
 
 /// Returns the types of the memories of a place.
 fn types(
-    context: &RequestContext<'_>,
+    counts: &[LocationCount],
     here: &CollectionFilter,
     room: Option<&str>,
-) -> Result<BTreeMap<String, u64>> {
+) -> BTreeMap<String, u64> {
     let mut types = BTreeMap::new();
-    for count in context.call().listings().count_by_location()? {
+    for count in counts {
         let is_room = room.is_none_or(|room| count.section == room);
         if is_room && here.admits(count.collection.as_deref()) {
-            *types.entry(count.kind).or_default() += count.memories;
+            *types.entry(count.kind.clone()).or_default() += count.memories;
         }
     }
-    Ok(types)
+    types
 }
 
 /// A choice of a list, with the path to it.

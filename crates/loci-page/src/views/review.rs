@@ -327,7 +327,7 @@ pub(crate) fn count(context: &RequestContext<'_>) -> Result<usize> {
 /// Examines what changed since the last step of the background, for a moment; returns true if nothing
 /// is left. What cannot be examined waits for the next step.
 fn catch_up(context: &RequestContext<'_>) -> bool {
-    let examined = context.engine().examine_for(EXAMINED_FOR);
+    let examined = context.engine().examine_changes_for(EXAMINED_FOR);
     examined.unwrap_or_else(|error| {
         tracing::debug!(%error, "the view shows what was found before");
         false

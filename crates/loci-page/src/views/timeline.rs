@@ -10,7 +10,7 @@ mod neighbours;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use loci_core::{Caller, Direction, Fact, Period, Result, Timestamp};
+use loci_core::{Caller, Direction, Fact, Name, Period, Result, Timestamp};
 use loci_engine::{FactAuthor, name_key, shown_name};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -29,10 +29,8 @@ pub(crate) use lanes::{Bar, LaneDrawing, Lanes};
 const SHOWN: usize = 200;
 /// The names of entities that are offered.
 const NAMES_MAX: usize = 300;
-/// The entities that are listed beside the facts, and the facts that are read for them, so that the
-/// view stays quick; a view of its own lists all.
+/// The entities that are listed beside the facts; a view of its own lists all.
 const LISTED_MAX: usize = 40;
-const LISTED_FROM: usize = 2_000;
 
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
@@ -57,7 +55,7 @@ pub(crate) struct TimelineView {
     /// The day (UTC) for which a fact `holds`; the day of an instant, if one was asked for.
     pub(crate) as_of: String,
     /// The names of entities that are offered, in order: those in the facts on the lanes, and
-    /// without such facts those in the first facts of all.
+    /// without such facts those with the most facts.
     pub(crate) entities: Vec<String>,
     /// The text in the names of the listed entities.
     pub(crate) text: String,
@@ -154,10 +152,8 @@ pub(crate) fn view(context: &RequestContext<'_>, query: TimelineQuery) -> Result
     let (mut facts, mut is_cut) = (Vec::new(), false);
     let mut entity = None;
     if let Some(name) = query.entity {
-        let about = graph.facts_about(&name, Direction::Both, None, query.offset)?;
-        is_cut = about.is_cut || about.facts.len() > SHOWN;
-        facts = about.facts;
-        facts.truncate(SHOWN);
+        let about = graph.facts_about(&name, Direction::Both, None, query.offset, SHOWN)?;
+        (facts, is_cut) = (about.facts, about.is_cut);
         let key = name_key(&name);
         let known = facts
             .iter()
@@ -165,39 +161,35 @@ pub(crate) fn view(context: &RequestContext<'_>, query: TimelineQuery) -> Result
             .find(|other| other.key == key);
         entity = Some(known.map_or(name, |known| known.spelling.clone()));
     }
-    let named = if facts.is_empty() {
-        &graph.timeline(None, 0)?.facts
-    } else {
-        &facts
-    };
-    let names = named.iter().flat_map(|fact| [&fact.subject, &fact.object]);
-    let entities: BTreeMap<&str, &str> = names
-        .map(|name| (name.key.as_str(), name.spelling.as_str()))
+    let mut listed = graph.entities(query.text.trim(), LISTED_MAX + 1)?;
+    let names = facts
+        .iter()
+        .flat_map(|fact| [fact.subject.clone(), fact.object.clone()]);
+    let mut named: Vec<Name> = names.collect();
+    if named.is_empty() {
+        let most = graph.entities("", NAMES_MAX)?.into_iter();
+        named = most.map(|entity| entity.name).collect();
+    }
+    let entities: BTreeMap<String, String> = named
+        .into_iter()
+        .map(|name| (name.key, name.spelling))
         .collect();
     let reader = context.call().caller();
     let mut lanes = lanes_of(reader, &facts, entity.as_deref(), as_of);
     mark_rivals(&mut lanes);
-    let mut found = graph.entities_of(query.text.trim(), LISTED_FROM)?;
-    found
-        .entities
-        .sort_by_key(|entity| Reverse(entity.current + entity.past));
-    let has_further = found.is_cut || found.entities.len() > LISTED_MAX;
-    let listed = found.entities.into_iter().take(LISTED_MAX);
+    let has_further = listed.len() > LISTED_MAX;
+    listed.truncate(LISTED_MAX);
     Ok(TimelineView {
         drawn: Lanes::of(&lanes, [as_of.first, today.0]),
         around: Neighbours::of(&lanes, entity.as_deref(), &day),
         text: query.text,
-        listed: listed.map(EntityRow::of).collect(),
+        listed: listed.into_iter().map(EntityRow::of).collect(),
         has_further,
         today: today.day(),
         lanes,
         entity,
         as_of: day,
-        entities: entities
-            .into_values()
-            .take(NAMES_MAX)
-            .map(str::to_owned)
-            .collect(),
+        entities: entities.into_values().take(NAMES_MAX).collect(),
         predicates: graph.fact_counts()?.predicates,
         next_offset: is_cut.then(|| query.offset.saturating_add(SHOWN)),
     })

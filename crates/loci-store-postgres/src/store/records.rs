@@ -2,12 +2,12 @@
 
 use loci_core::{
     ArchiveStore, Archived, AuditEntry, AuditQuery, AuditStore, Batch, CacheEntry, CacheStore,
-    ChangeQuery, DailyCount, DailyQuery, Decision, DecisionStore, Examined, ExaminedUntil, Fact,
-    FactCounts, FactQuery, FactStore, FailedJob, Filter, IdempotencyStore, IdempotentReply, Job,
-    JobCounts, JobStore, KeyedHash, MemoryId, NoteFile, NoteStore, OpenItem, OpenItemStore,
-    Partition, QueryVector, Result, Salt, SettingStore, SourceFile, SourceStore, Space, Timestamp,
-    ToExamine, Token, TokenHash, TokenStore, Tombstone, TombstoneStore, Tunnel, TunnelStore,
-    Version, VersionStore, check_lease,
+    ChangeQuery, DailyCount, DailyQuery, Decision, DecisionStore, Entity, EntityQuery, Examined,
+    ExaminedUntil, Fact, FactCounts, FactQuery, FactStore, FailedJob, Filter, IdempotencyStore,
+    IdempotentReply, Job, JobCounts, JobStore, KeyedHash, MemoryId, NoteFile, NoteStore, OpenItem,
+    OpenItemStore, Partition, QueryVector, Result, Salt, SettingStore, SourceFile, SourceStore,
+    Space, Timestamp, ToExamine, Token, TokenHash, TokenStore, Tombstone, TombstoneStore, Tunnel,
+    TunnelStore, Version, VersionStore, check_lease,
 };
 
 use super::{PostgresStore, space_of};
@@ -271,6 +271,12 @@ impl FactStore for PostgresStore {
     fn facts_with_ids(&self, space: &Space, ids: &[String]) -> Result<Vec<Fact>> {
         self.server.read(space, async |session| {
             facts::with_ids(session, space, ids).await
+        })
+    }
+
+    fn entities(&self, query: &EntityQuery) -> Result<Vec<Entity>> {
+        self.server.read(&query.space, async |session| {
+            facts::entities(session, query).await
         })
     }
 

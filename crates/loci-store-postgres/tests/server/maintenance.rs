@@ -131,8 +131,11 @@ const CASES: [(&str, ProblemKind, &str); 17] = [
     ),
 ];
 
-/// Takes back the migrations to tokens of clients, to the origin of words and to changes of memories.
-pub(crate) const UNDO_FROM_9: &str = "ALTER TABLE @token DROP COLUMN client_id, DROP COLUMN client, DROP COLUMN resource, \
+/// Takes back the migrations to tokens of clients, to the origin of words, to changes of memories and
+/// to the counts of entities.
+pub(crate) const UNDO_FROM_9: &str = "DROP INDEX @fact_about_itself; DROP INDEX @fact_by_subject; \
+    DROP INDEX @fact_by_object; CREATE INDEX fact_by_subject ON @fact (space, subject); \
+    CREATE INDEX fact_by_object ON @fact (space, object); ALTER TABLE @token DROP COLUMN client_id, DROP COLUMN client, DROP COLUMN resource, \
     DROP COLUMN parent, DROP COLUMN family, DROP COLUMN secret, DROP COLUMN renewable_until, \
     DROP COLUMN redirect_uri, DROP COLUMN challenge; \
     ALTER TABLE @memory DROP COLUMN said_by, DROP COLUMN program, DROP COLUMN session; \

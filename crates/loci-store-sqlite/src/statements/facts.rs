@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use loci_core::{Fact, FactCounts, FactQuery, Name, Period, Space, Timestamp};
-use loci_index::sql::of_facts;
+use loci_core::{Entity, EntityQuery, Fact, FactCounts, FactQuery, Name, Period, Space, Timestamp};
+use loci_index::sql::{of_entities, of_facts};
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -241,6 +241,30 @@ pub(crate) fn with_ids(
 pub(crate) fn find(connection: &Connection, query: &FactQuery) -> Result<Vec<Fact>> {
     let (sql, values) = select(query);
     read_all(connection, &sql, &*parameters(&values))
+}
+
+pub(crate) fn entities(connection: &Connection, query: &EntityQuery) -> Result<Vec<Entity>> {
+    let (sql, values) = of_entities::<Sqlite>(query);
+    let sql = format!(
+        "SELECT {NAME_HOLDS}, n.space, n.key, n.spelling, e.holding, e.ended FROM ({sql}) AS e
+         JOIN graph_name AS n ON n.space = :space AND n.is_relation = 0 AND n.key = e.key
+         ORDER BY e.holding + e.ended DESC, e.key"
+    );
+    let mut statement = connection.prepare_cached(&sql)?;
+    let mut rows = statement.query(&*parameters(&values))?;
+    let mut entities = Vec::new();
+    while let Some(row) = rows.next()? {
+        verify_checksum(row, NAME_NOUN, 1)?;
+        entities.push(Entity {
+            name: Name {
+                key: row.get(2)?,
+                spelling: row.get(3)?,
+            },
+            current: row.get::<_, i64>(4)?.cast_unsigned(),
+            past: row.get::<_, i64>(5)?.cast_unsigned(),
+        });
+    }
+    Ok(entities)
 }
 
 /// The statement of a query, and its parameters.

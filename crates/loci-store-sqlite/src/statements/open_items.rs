@@ -115,7 +115,12 @@ pub(crate) fn to_examine(
         || (has_rows && memories.is_empty())
         || until.row != before.row
         || until.change >= before.change + CHANGES_READ as i64 / 2;
-    Ok((!memories.is_empty() || moves).then_some(ToExamine { memories, until }))
+    let is_backlog = until.row != before.row;
+    Ok((!memories.is_empty() || moves).then_some(ToExamine {
+        memories,
+        until,
+        is_backlog,
+    }))
 }
 
 /// Returns memories that lost a pair, and are to be examined again.

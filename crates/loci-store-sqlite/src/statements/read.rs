@@ -14,7 +14,7 @@ use crate::failure::{Result, damaged};
 use crate::statements::filter_sql::{Conditions, bound, by_owner, parameters};
 use crate::statements::passages::{PASSAGE_HOLDS, POSITION_BITS};
 use crate::statements::row::{WHOLE_COLUMNS, WHOLE_TABLES, read_space, read_superseded};
-use loci_index::codec::{decode_attributes, decode_vector};
+use loci_index::codec::{decode_attributes, decode_vector, encode_names};
 
 pub(crate) fn get_all(
     connection: &Connection,
@@ -22,13 +22,9 @@ pub(crate) fn get_all(
     ids: &[MemoryId],
 ) -> Result<Vec<Memory>> {
     let conditions = Conditions::of(filter);
-    let whole = format!(
-        "{WHOLE_COLUMNS}, ({}) FROM {WHOLE_TABLES}",
-        conditions.successor
-    );
-    one_by_one(connection, &whole, conditions, ids, |row, _| {
-        read_superseded(row)
-    })
+    let columns = format!("{WHOLE_COLUMNS}, ({})", conditions.successor);
+    let whole = [&*columns, WHOLE_TABLES];
+    with_ids(connection, whole, conditions, ids, read_superseded)
 }
 
 pub(crate) fn places_of(
@@ -36,13 +32,13 @@ pub(crate) fn places_of(
     filter: &Filter,
     ids: &[MemoryId],
 ) -> Result<Vec<(MemoryId, Location)>> {
-    let place = "m.collection, m.section FROM memory AS m";
-    one_by_one(connection, place, Conditions::of(filter), ids, |row, id| {
+    let place = ["m.id, m.collection, m.section", "memory AS m"];
+    with_ids(connection, place, Conditions::of(filter), ids, |row| {
         Ok((
-            id.clone(),
+            MemoryId::new(row.get::<_, String>(0)?),
             Location {
-                collection: row.get(0)?,
-                section: row.get(1)?,
+                collection: row.get(1)?,
+                section: row.get(2)?,
             },
         ))
     })
@@ -102,31 +98,33 @@ pub(crate) fn attribute_values(
     Ok(counts.into_iter().collect())
 }
 
-/// Selects from each of the memories with these ids that meets the conditions.
-fn one_by_one<T>(
+/// Selects from the memories with these ids that meet the conditions, in the order of the ids.
+fn with_ids<T>(
     connection: &Connection,
-    selected: &str,
+    [columns, from]: [&str; 2],
     Conditions {
         sql, mut values, ..
     }: Conditions,
     ids: &[MemoryId],
-    read: impl Fn(&Row<'_>, &MemoryId) -> Result<T>,
+    read: impl Fn(&Row<'_>) -> Result<T>,
 ) -> Result<Vec<T>> {
-    let sql = format!("SELECT {selected} WHERE m.id = :id AND {sql}");
-    // One snapshot for all, which also costs the locks of one.
-    let snapshot = connection.unchecked_transaction()?;
-    let mut statement = snapshot.prepare_cached(&sql)?;
+    // A join that keeps this order, so that the ids lead.
+    let sql = format!(
+        "SELECT {columns} FROM json_each(:ids) AS wanted CROSS JOIN {from} WHERE m.id = wanted.value AND {sql}"
+    );
+    // None that is stored holds NUL, at which a text of JSON would end.
+    let ids = ids
+        .iter()
+        .map(MemoryId::as_str)
+        .filter(|id| !id.contains('\0'));
+    let ids: Vec<String> = ids.map(str::to_owned).collect();
+    values.push((":ids", Value::from(encode_names(&ids))));
+    let mut statement = connection.prepare_cached(&sql)?;
+    let mut rows = statement.query(&*parameters(&values))?;
     let mut found = Vec::with_capacity(ids.len());
-    for id in ids {
-        values.push((":id", Value::from(id.as_str().to_owned())));
-        let mut rows = statement.query(&*parameters(&values))?;
-        if let Some(row) = rows.next()? {
-            found.push(read(row, id)?);
-        }
-        values.pop();
+    while let Some(row) = rows.next()? {
+        found.push(read(row)?);
     }
-    drop(statement);
-    snapshot.finish()?;
     Ok(found)
 }
 

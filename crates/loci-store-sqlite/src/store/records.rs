@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use loci_core::{
     ArchiveStore, Archived, AuditEntry, AuditQuery, AuditStore, Batch, CacheEntry, CacheStore,
-    ChangeQuery, DailyCount, DailyQuery, Decision, DecisionStore, Examined, ExaminedUntil, Fact,
-    FactCounts, FactQuery, FactStore, FailedJob, Filter, IdempotencyStore, IdempotentReply, Job,
-    JobCounts, JobStore, KeyedHash, MemoryId, NoteFile, NoteStore, OpenItem, OpenItemStore,
-    Partition, QueryVector, Result, Salt, SettingStore, SourceFile, SourceStore, Space, Timestamp,
-    ToExamine, Token, TokenHash, TokenStore, Tombstone, TombstoneStore, Tunnel, TunnelStore,
-    Version, VersionStore, check_lease,
+    ChangeQuery, DailyCount, DailyQuery, Decision, DecisionStore, Entity, EntityQuery, Examined,
+    ExaminedUntil, Fact, FactCounts, FactQuery, FactStore, FailedJob, Filter, IdempotencyStore,
+    IdempotentReply, Job, JobCounts, JobStore, KeyedHash, MemoryId, NoteFile, NoteStore, OpenItem,
+    OpenItemStore, Partition, QueryVector, Result, Salt, SettingStore, SourceFile, SourceStore,
+    Space, Timestamp, ToExamine, Token, TokenHash, TokenStore, Tombstone, TombstoneStore, Tunnel,
+    TunnelStore, Version, VersionStore, check_lease,
 };
 
 use super::SqliteStore;
@@ -204,6 +204,10 @@ impl FactStore for SqliteStore {
 
     fn facts_with_ids(&self, space: &Space, ids: &[String]) -> Result<Vec<Fact>> {
         self.read(|connection| facts::with_ids(connection, space, ids))
+    }
+
+    fn entities(&self, query: &EntityQuery) -> Result<Vec<Entity>> {
+        self.read(|connection| facts::entities(connection, query))
     }
 
     fn fact_counts(&self, space: &Space, now: Timestamp) -> Result<FactCounts> {

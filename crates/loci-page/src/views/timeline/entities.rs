@@ -1,7 +1,6 @@
 //! The list of all entities.
 
-use loci_core::Result;
-use loci_engine::Entity;
+use loci_core::{Entity, Result};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -13,6 +12,8 @@ use crate::view::{Tab, view};
 
 /// The entities of one page.
 const SHOWN: usize = 100;
+/// The most entities of all pages.
+const ENTITIES_MAX: usize = 20_000;
 
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
@@ -35,9 +36,7 @@ pub(crate) struct EntityList {
     pub(crate) offset: usize,
     /// The offset of the next ones, if there are more.
     pub(crate) next_offset: Option<usize>,
-    /// The number of facts that were read for it.
-    pub(crate) facts: usize,
-    /// True if there are more facts, whose entities are left out.
+    /// True if there are more entities, with fewer facts.
     pub(crate) is_cut: bool,
 }
 
@@ -58,18 +57,20 @@ view!(EntityList, Tab::Facts, "entities.html");
 #[utoipa::path(get, tag = "time::entities", path = "/facts/entities", operation_id = "time_entities", params(EntitiesQuery), responses((status = OK, body = EntityList, description = "The content of the view")))]
 pub(crate) fn entities(context: &RequestContext<'_>, query: EntitiesQuery) -> Result<EntityList> {
     let graph = context.call().graph();
-    let found = graph.entities(query.text.trim())?;
-    let total = found.entities.len();
+    let mut found = graph.entities(query.text.trim(), ENTITIES_MAX + 1)?;
+    let is_cut = found.len() > ENTITIES_MAX;
+    found.truncate(ENTITIES_MAX);
+    found.sort_by(|one, other| one.name.key.cmp(&other.name.key));
+    let total = found.len();
     let next = query.offset.saturating_add(SHOWN);
-    let entities = found.entities.into_iter().skip(query.offset).take(SHOWN);
+    let entities = found.into_iter().skip(query.offset).take(SHOWN);
     Ok(EntityList {
         entities: entities.map(EntityRow::of).collect(),
         total,
         next_offset: (next < total).then_some(next),
         offset: query.offset,
         text: query.text,
-        facts: found.facts,
-        is_cut: found.is_cut,
+        is_cut,
     })
 }
 
@@ -101,21 +102,26 @@ pub(crate) struct EntityPage {
     total: Option<usize>,
 }
 
-/// Lists the entities of the knowledge graph in the order of their names, of the first 20,000 facts.
+/// Lists the entities of the knowledge graph in the order of their names, at most the 20,000 with the
+/// most facts.
 #[utoipa::path(get, path = "/entities", operation_id = "entities", params(EntityPageQuery), responses((status = OK, body = EntityPage, description = "A part of the list")))]
 pub(crate) fn list(context: &RequestContext<'_>, query: EntityPageQuery) -> Result<EntityPage> {
     let limit = paging::limit(query.limit)?;
     let behind = paging::place_behind(LIST, &query.text, query.cursor.as_deref())?;
-    let mut entities = context.call().graph().entities(query.text.trim())?.entities;
+    let graph = context.call().graph();
+    let mut entities = graph.entities(query.text.trim(), ENTITIES_MAX)?;
     let total = behind.is_none().then_some(entities.len());
-    entities.sort_by(|one, other| one.name.cmp(&other.name));
-    let is_next = |entity: &Entity| behind.as_ref().is_none_or(|behind| entity.name > *behind);
+    entities.sort_by(|one, other| one.name.spelling.cmp(&other.name.spelling));
+    let is_next = |entity: &Entity| {
+        let behind = behind.as_ref();
+        behind.is_none_or(|behind| entity.name.spelling > *behind)
+    };
     entities.retain(is_next);
     let has_more = entities.len() > limit;
     entities.truncate(limit);
     let last = entities.last().filter(|_| has_more);
     Ok(EntityPage {
-        next_cursor: last.map(|last| paging::cursor_behind(LIST, &query.text, &last.name)),
+        next_cursor: last.map(|last| paging::cursor_behind(LIST, &query.text, &last.name.spelling)),
         items: entities.into_iter().map(EntityRow::of).collect(),
         total,
     })
@@ -124,7 +130,7 @@ pub(crate) fn list(context: &RequestContext<'_>, query: EntityPageQuery) -> Resu
 impl EntityRow {
     pub(super) fn of(entity: Entity) -> Self {
         EntityRow {
-            name: entity.name,
+            name: entity.name.spelling,
             current: entity.current,
             past: entity.past,
         }

@@ -1,9 +1,9 @@
 //! Comparisons of what the two stores hold.
 
 use loci_core::{
-    AuditEntry, AuditQuery, DailyQuery, FactPlace, FactQuery, FactStore, FilingOrder, Filter,
-    Memory, MemoryId, ModelId, Nearest, Page, Partition, QueryVector, Result, SortKey, Sorting,
-    Space, Store, Timestamp, Work,
+    AuditEntry, AuditQuery, DailyQuery, EntityQuery, FactPlace, FactQuery, FactStore, FilingOrder,
+    Filter, Memory, MemoryId, ModelId, Nearest, Page, Partition, Period, QueryVector, Result,
+    SortKey, Sorting, Space, Store, Timestamp, Work,
 };
 
 use super::agreement::check_candidates;
@@ -198,6 +198,17 @@ impl Comparison<'_> {
         let ids: Vec<String> = ids.chain(["missing".to_owned()]).collect();
         self.same(|store| store.facts_with_ids(&space, &ids));
         self.same(|store| store.fact_counts(&space, now));
+        let entities = EntityQuery {
+            space: space.clone(),
+            text: ["", "a", "e"][self.random.below(3)].to_owned(),
+            as_of: query.as_of.unwrap_or(Period {
+                first: now,
+                last: now,
+            }),
+            now,
+            limit: self.random.below(9),
+        };
+        self.same(|store| store.entities(&entities));
         self.same(|store| store.tunnels(&space));
         let (owner, name) = self.random.setting();
         self.same(|store| store.setting(&space, owner.as_deref(), name));
