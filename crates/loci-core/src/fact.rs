@@ -185,7 +185,7 @@ pub struct FactCounts {
     pub predicates: Vec<String>,
 }
 
-/// What an entity list asks for.
+/// A filter for entities. An entity must match all conditions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EntityQuery {
     /// The space.
@@ -212,7 +212,7 @@ pub struct Entity {
 }
 
 impl Entity {
-    /// Returns the number of its facts, without those that start later.
+    /// Returns the number of its facts that have begun.
     pub fn facts(&self) -> u64 {
         self.current + self.past
     }

@@ -38,7 +38,7 @@ pub struct ToExamine {
     pub memories: Vec<(Space, MemoryId)>,
     /// The place after them.
     pub until: ExaminedUntil,
-    /// True if none of them changed since it was examined: they never were.
+    /// True if the memories were never examined; false if they changed since.
     pub is_backlog: bool,
 }
 

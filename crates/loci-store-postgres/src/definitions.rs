@@ -31,7 +31,7 @@ pub(crate) fn all() -> Vec<Definition> {
         .collect();
     let mut all: Vec<Definition> = Vec::new();
     for definition in sql.join("\n").split(';').filter_map(read) {
-        // A later migration may make an index anew.
+        // A later migration may replace an index.
         all.retain(|earlier| earlier.name != definition.name);
         all.push(definition);
     }

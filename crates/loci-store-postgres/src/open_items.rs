@@ -2,6 +2,7 @@
 
 use loci_core::{Examined, ExaminedUntil, Filter, MemoryId, OpenItem, Space, ToExamine};
 use loci_index::records::OPEN_ITEM;
+use tokio_postgres::Row;
 
 use crate::failure::Result;
 use crate::filter::Conditions;
@@ -79,17 +80,7 @@ pub(crate) async fn to_examine(
         }
         until.change = number;
     }
-    let mut memories = Vec::new();
-    if found.len() < limit {
-        let sql = "SELECT memory FROM @open_item WHERE space = $1 AND other = '' LIMIT $2";
-        let again = session
-            .query(sql, &values![space, limit - found.len()])
-            .await?;
-        for row in again {
-            let id: String = row.try_get(0)?;
-            memories.push((space.clone(), MemoryId::new(id)));
-        }
-    }
+    let mut memories = again(session, space, limit - found.len()).await?;
     if found.is_empty() && memories.is_empty() && until.row > 0 {
         let sql = "SELECT row FROM @memory WHERE space = $1 AND row < $2 AND deleted_at IS NULL \
             ORDER BY row DESC LIMIT $3";
@@ -123,6 +114,17 @@ pub(crate) async fn to_examine(
         until,
         is_backlog,
     }))
+}
+
+/// Returns memories that lost a pair, and are to be examined again.
+async fn again(session: &Session, space: &Space, limit: usize) -> Result<Vec<(Space, MemoryId)>> {
+    if limit == 0 {
+        return Ok(Vec::new());
+    }
+    let sql = "SELECT memory FROM @open_item WHERE space = $1 AND other = '' LIMIT $2";
+    let rows = session.query(sql, &values![space, limit]).await?;
+    let memory = |row: &Row| Ok((space.clone(), MemoryId::new(row.try_get::<_, String>(0)?)));
+    rows.iter().map(memory).collect()
 }
 
 pub(crate) fn put_examined(
