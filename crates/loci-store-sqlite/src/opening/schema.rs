@@ -92,8 +92,8 @@ const MIGRATIONS: [(&str, &str); 21] = [
         include_str!("../../migrations/V20__changes.sql"),
     ),
     (
-        "V21__entities",
-        include_str!("../../migrations/V21__entities.sql"),
+        "V21__lists",
+        include_str!("../../migrations/V21__lists.sql"),
     ),
 ];
 

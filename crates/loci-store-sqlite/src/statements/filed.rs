@@ -1,5 +1,7 @@
 //! Lists of memories in the order of their filing.
 
+use std::collections::BTreeSet;
+
 use loci_core::{CollectionFilter, FilingOrder, Filter, Forgotten, Memory, Page, Tier};
 use rusqlite::Connection;
 use rusqlite::types::Value;
@@ -77,7 +79,7 @@ pub(crate) fn filed_sql(filter: &Filter, order: FilingOrder) -> (String, Values)
         rows,
         successor,
         values,
-    } = Listed::of(filter, order, "", ":limit + :offset");
+    } = Listed::of(filter, order, "", REACH);
     let direction = direction(order);
     let sql = format!(
         "SELECT {WHOLE_COLUMNS}, ({successor}) FROM ({rows} LIMIT :limit OFFSET :offset) AS page
@@ -85,6 +87,9 @@ pub(crate) fn filed_sql(filter: &Filter, order: FilingOrder) -> (String, Values)
     );
     (sql, values)
 }
+
+/// The last memory of a page. A sum that is too large for an integer would be no limit.
+const REACH: &str = ":limit + min(:offset, 0x7fffffffffffffff - :limit)";
 
 /// The values of a statement, by the names of their parameters.
 pub(crate) type Values = Vec<(&'static str, Value)>;
@@ -117,19 +122,18 @@ impl Listed {
                 "SELECT m.row FROM memory AS m WHERE {passes}{further} ORDER BY m.row{direction}"
             )
         };
-        let names = match &filter.collections {
-            CollectionFilter::AnyOf(names) if (2..=COLLECTIONS.len()).contains(&names.len()) => {
-                names
-            }
-            _ => {
-                let conditions = Conditions::of(filter);
-                return Listed {
-                    rows: select(&passes(filter, &conditions)),
-                    successor: conditions.successor,
-                    values: conditions.values,
-                };
-            }
+        let names: BTreeSet<&Option<String>> = match &filter.collections {
+            CollectionFilter::AnyOf(names) => names.iter().collect(),
+            _ => BTreeSet::new(),
         };
+        if !(2..=COLLECTIONS.len()).contains(&names.len()) {
+            let conditions = Conditions::of(filter);
+            return Listed {
+                rows: select(&passes(filter, &conditions)),
+                successor: conditions.successor,
+                values: conditions.values,
+            };
+        }
         let of_one = |collections: CollectionFilter| {
             let filter = Filter {
                 collections,

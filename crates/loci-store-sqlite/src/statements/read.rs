@@ -149,8 +149,17 @@ pub(crate) fn read_page(
         (":limit", bound(page.limit)),
         (":offset", bound(page.offset)),
     ]);
+    read_all_superseded(connection, sql, &values)
+}
+
+/// The records that a statement selects, each with what supersedes it.
+pub(crate) fn read_all_superseded(
+    connection: &Connection,
+    sql: &str,
+    values: &[(&'static str, Value)],
+) -> Result<Vec<Memory>> {
     let mut statement = connection.prepare_cached(sql)?;
-    let mut rows = statement.query(&*parameters(&values))?;
+    let mut rows = statement.query(&*parameters(values))?;
     let mut memories = Vec::new();
     while let Some(row) = rows.next()? {
         memories.push(read_superseded(row)?);

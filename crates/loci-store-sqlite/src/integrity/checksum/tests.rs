@@ -272,6 +272,7 @@ fn an_upgrade_keeps_every_row_of_every_table() {
         "index tombstone_by_salt",
         "index fact_by_author",
         "index fact_about_itself",
+        "index content_by_size",
         "table daily",
         "index daily_by_age",
         "index daily_by_day",

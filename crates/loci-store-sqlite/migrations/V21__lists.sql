@@ -6,3 +6,6 @@ DROP INDEX IF EXISTS fact_by_object;
 CREATE INDEX fact_by_subject ON fact (space, subject, predicate, object, to_last, from_first);
 CREATE INDEX fact_by_object ON fact (space, object, to_last, from_first);
 CREATE INDEX fact_about_itself ON fact (space, subject, to_last, from_first) WHERE object = subject;
+
+-- So that lists by size read no text.
+CREATE INDEX content_by_size ON content (octet_length(text));
