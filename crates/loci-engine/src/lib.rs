@@ -41,6 +41,7 @@ mod background;
 mod budget;
 mod call;
 mod certainty;
+mod changes;
 pub mod check;
 mod context;
 mod conversations;
@@ -90,6 +91,10 @@ pub use budget::excerpt::Excerpt;
 pub use budget::{FittedMemory, ReplyBudget, TextPage};
 pub use call::{Call, CallInfo, Effect, Parts, System, WIPE, denial};
 pub use certainty::Certainty;
+pub use changes::taken_back::{
+    ChangedRecord, ChangesMeant, RecordOutcome, StandingMemory, TakenBack, TakenRecord,
+};
+pub use changes::{Changes, ChangesOfCall};
 pub use context::Context;
 pub use context::bootstrap::{Bootstrap, BootstrapItem};
 pub use context::bundle::BundleRequest;
@@ -105,7 +110,8 @@ pub use conversations::store_messages::{Conversation, Message, Role, StoredMessa
 pub use engine::{Engine, SearchMode};
 pub use graph::Graph;
 pub use graph::entities::{Entities, Entity};
-pub use graph::knowledge_graph::{AddedFact, Facts, NewFact, name_key};
+pub use graph::history::{KeptState, record_label};
+pub use graph::knowledge_graph::{AddedFact, Facts, NewFact, is_retracted, name_key};
 pub use graph::room_graph::{Bridge, GENERAL_SECTION, MapCounts, Room, RoomLink, Step};
 pub use graph::tunnels::TunnelConnection;
 pub use held_back::{HELD_BACK, HeldBack};
@@ -136,7 +142,6 @@ pub use memories::refile::{Refile, RefileResult};
 pub use memories::remember::{Embedding, Remember, RememberResult, SimilarQuery};
 pub use memories::remember_keyed::KeyedRemember;
 pub use memories::store_once::FilingResult;
-pub use memories::take_back::{ChangedMemories, ChangesMeant, StandingMemory, TakenBack};
 pub use memory_files::{FileTree, MemoryFile, MemoryFiles};
 pub use models::ModelState;
 pub use models::Models;

@@ -1,7 +1,7 @@
 //! The migrations of the tables, and the lock under which they run.
 
 /// Every migration that was ever released, oldest first.
-pub(crate) const MIGRATIONS: [&str; 11] = [
+pub(crate) const MIGRATIONS: [&str; 13] = [
     include_str!("../migrations/V1__store.sql"),
     include_str!("../migrations/V2__row_security.sql"),
     include_str!("../migrations/V3__audit.sql"),
@@ -13,6 +13,9 @@ pub(crate) const MIGRATIONS: [&str; 11] = [
     include_str!("../migrations/V9__grants.sql"),
     include_str!("../migrations/V10__provenance.sql"),
     include_str!("../migrations/V11__changes.sql"),
+    // The index of facts has this number.
+    "SELECT 1;",
+    include_str!("../migrations/V13__record_versions.sql"),
 ];
 
 /// The version that this build reads and writes.

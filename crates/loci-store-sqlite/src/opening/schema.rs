@@ -13,7 +13,7 @@ pub(crate) const APPLICATION_ID: i64 = 0x6c6f_6369;
 
 /// Every migration that was ever released, oldest first. Each sets `user_version` to its own
 /// number, so that one look tells whether there is anything to do.
-const MIGRATIONS: [(&str, &str); 20] = [
+const MIGRATIONS: [(&str, &str); 22] = [
     (
         "V1__memories",
         include_str!("../../migrations/V1__memories.sql"),
@@ -90,6 +90,12 @@ const MIGRATIONS: [(&str, &str); 20] = [
     (
         "V20__changes",
         include_str!("../../migrations/V20__changes.sql"),
+    ),
+    // The index of facts has this number.
+    ("V21__reserved", "PRAGMA user_version = 21;"),
+    (
+        "V22__record_versions",
+        include_str!("../../migrations/V22__record_versions.sql"),
     ),
 ];
 
