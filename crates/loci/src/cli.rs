@@ -88,7 +88,7 @@ pub enum Command {
     /// Take back a change, what a session, a program, a user or a token changed, or an import
     ///
     /// Memories that the changes stored are forgotten, facts are taken back, tunnels are deleted, and all
-    /// else is what it was before; `loci history` lists the changes. What was changed later stands and is named. It says what it
+    /// else is what it was before; `loci history` lists the changes. Anything that was changed later stands and is named. It says what it
     /// would do, and asks at the terminal; elsewhere it needs --yes. It can be taken back in turn.
     ///
     /// Of an import, it removes what the import brought, memories, facts, tunnels and decisions, and restores the texts
