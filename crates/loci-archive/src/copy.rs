@@ -4,8 +4,9 @@ use std::collections::{BTreeSet, HashMap};
 
 use data_encoding::HEXLOWER;
 use loci_core::{
-    Archived, AuditEntry, AuditQuery, Batch, Caller, Change, EnrichmentStatus, Error, ErrorCode,
-    Filter, MemoryId, OpenStore, Reader, Record, Result, SOURCE_MACHINE, Space, Timestamp, Version,
+    Archived, AuditEntry, AuditQuery, Batch, Caller, Change, ChangeQuery, EnrichmentStatus, Error,
+    ErrorCode, Filter, MemoryId, OpenStore, Reader, Record, RecordVersion, Result, SOURCE_MACHINE,
+    Space, Timestamp, Version,
 };
 use loci_engine::{Engine, ImportReport, StoredVectors};
 use sha2::{Digest, Sha256};
@@ -84,6 +85,7 @@ pub fn copy(
     copy.store()?;
     for space in &copy.spaces {
         copy_versions(from, to, space, now)?;
+        copy_record_versions(from, to, space)?;
     }
     Ok(CopyReport {
         records: copy.report.stored,
@@ -98,9 +100,9 @@ impl Copy<'_> {
     fn take(&mut self, archived: Archived) -> Result<()> {
         if let Record::Memory(memory) = &archived.record {
             self.bytes += memory.content.len();
-            if !self.spaces.contains(&archived.space) {
-                self.spaces.insert(archived.space.clone());
-            }
+        }
+        if !self.spaces.contains(&archived.space) {
+            self.spaces.insert(archived.space.clone());
         }
         self.batch.push(archived);
         if self.batch.len() >= BATCH_RECORDS || self.bytes >= BATCH_BYTES {
@@ -150,6 +152,26 @@ fn copy_versions(
         return Ok(());
     }
     commit(&mut changes)
+}
+
+/// Copies the former states of the facts and tunnels of a space.
+fn copy_record_versions(from: &dyn OpenStore, to: &dyn OpenStore, space: &Space) -> Result<()> {
+    let versions = record_versions(from, space)?;
+    for some in versions.chunks(BATCH_RECORDS) {
+        let put = |version: &RecordVersion| Change::PutRecordVersion(Box::new(version.clone()));
+        let changes = some.iter().map(put).collect();
+        to.commit(Batch::new(space.clone(), changes))?;
+    }
+    Ok(())
+}
+
+/// Returns the former states of the facts and tunnels of a space.
+fn record_versions(store: &dyn OpenStore, space: &Space) -> Result<Vec<RecordVersion>> {
+    store.record_changes(&ChangeQuery {
+        space: space.clone(),
+        limit: usize::MAX,
+        ..ChangeQuery::default()
+    })
 }
 
 /// Passes the former versions of the memories of a space on, one memory at a time.
@@ -326,7 +348,7 @@ fn contents(
     let vectors = StoredVectors::of(store, now)?;
     let mut spaces = BTreeSet::new();
     store.archive(now, &mut |mut archived| {
-        if matches!(archived.record, Record::Memory(_)) && !spaces.contains(&archived.space) {
+        if !spaces.contains(&archived.space) {
             spaces.insert(archived.space.clone());
         }
         forget_machine(&mut archived.record, machine);
@@ -350,14 +372,7 @@ fn contents(
         Ok(())
     })?;
     for space in &spaces {
-        versions(store, space, now, |versions| {
-            for version in versions {
-                let name = format!("{} of {}", version.revision, version.memory);
-                let key = Key::new(space, "former version", name);
-                visit(key, fingerprint(&[&version]));
-            }
-            Ok(())
-        })?;
+        visit_versions(store, space, now, visit)?;
     }
     for token in store.tokens()? {
         let key = Key::new(&token.space, "token", token.id.clone());
@@ -383,6 +398,27 @@ fn contents(
             }
             Ok(())
         })?;
+    }
+    Ok(())
+}
+
+/// Passes on the former versions of memories, facts and tunnels of a space.
+fn visit_versions(
+    store: &dyn OpenStore,
+    space: &Space,
+    now: Timestamp,
+    visit: &mut dyn FnMut(Key, Fingerprint),
+) -> Result<()> {
+    versions(store, space, now, |versions| {
+        for version in versions {
+            let name = format!("{} of {}", version.revision, version.memory);
+            let key = Key::new(space, "former version", name);
+            visit(key, fingerprint(&[&version]));
+        }
+        Ok(())
+    })?;
+    for version in record_versions(store, space)? {
+        visit(Key::of_version(&version), fingerprint(&[&version]));
     }
     Ok(())
 }
@@ -434,6 +470,14 @@ impl Key {
             name,
             of_entry: None,
         }
+    }
+
+    fn of_version(version: &RecordVersion) -> Self {
+        let RecordVersion {
+            number, kind, id, ..
+        } = version;
+        let name = format!("{number} of {} {id}", kind.name());
+        Key::new(&version.space, "former state", name)
     }
 
     fn of(archived: &Archived) -> Self {

@@ -3,9 +3,9 @@
 
 use crate::limits::NAME_CHARACTERS_MAX;
 use crate::{
-    AuditEntry, Batch, CacheEntry, Change, Citation, Decision, Error, Fact, IdempotentReply,
-    JobOutcome, Memory, MemoryId, NoteFile, Passage, Record, Result, SourceFile, Token, Tunnel,
-    Vector, Version,
+    AuditEntry, Batch, CacheEntry, Change, ChangeMark, Citation, Decision, Error, Fact,
+    IdempotentReply, JobOutcome, Memory, MemoryId, NoteFile, Passage, Record, RecordState,
+    RecordVersion, Result, SourceFile, Token, Tunnel, Vector, Version,
 };
 
 /// Checks that a text does not hold NUL.
@@ -102,11 +102,13 @@ impl Change {
                 passages.iter().try_for_each(Passage::check)
             }
             Change::PutVersion(version) => version.check(),
+            Change::PutRecordVersion(version) => version.check(),
             Change::Undelete { passages, .. } => passages.iter().try_for_each(Passage::check),
             Change::PutTombstones(_)
             | Change::DeleteTombstones { .. }
             | Change::Delete { .. }
             | Change::DeleteVersions { .. }
+            | Change::DeleteRecordVersions { .. }
             | Change::Enqueue { .. }
             | Change::DeleteNoteFile { .. }
             | Change::EndFact { .. }
@@ -199,15 +201,33 @@ impl Version {
             ("updated_by", self.updated_by.as_deref()),
         ])?;
         if let Some(change) = &self.change {
-            check_texts([
-                ("by", change.by.as_deref()),
-                ("tool", Some(&change.tool)),
-                ("program", change.program.as_deref()),
-                ("session", change.session.as_deref()),
-                ("token", change.token.as_deref()),
-            ])?;
+            change.check()?;
         }
         each("tags", self.tags.iter().map(String::as_str))
+    }
+}
+
+impl ChangeMark {
+    fn check(&self) -> Result<()> {
+        check_texts([
+            ("by", self.by.as_deref()),
+            ("tool", Some(&self.tool)),
+            ("program", self.program.as_deref()),
+            ("session", self.session.as_deref()),
+            ("token", self.token.as_deref()),
+        ])
+    }
+}
+
+impl RecordVersion {
+    fn check(&self) -> Result<()> {
+        check_texts([("id", Some(&*self.id)), ("owner", self.owner.as_deref())])?;
+        self.change.check()?;
+        match &self.state {
+            Some(RecordState::Fact(fact)) => fact.check(),
+            Some(RecordState::Tunnel(tunnel)) => tunnel.check(),
+            None => Ok(()),
+        }
     }
 }
 

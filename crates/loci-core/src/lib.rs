@@ -46,6 +46,7 @@ mod open_item;
 mod passage;
 mod principal;
 mod provenance;
+mod record_version;
 mod redactor;
 mod reranker;
 mod search;
@@ -108,6 +109,7 @@ pub use principal::{
     pseudonym,
 };
 pub use provenance::{Provenance, SaidBy};
+pub use record_version::{RecordKind, RecordState, RecordVersion};
 pub use redactor::{RedactedText, Redactions, Redactor, RemovedSecret};
 pub use reranker::Reranker;
 pub use search::{

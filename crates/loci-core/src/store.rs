@@ -11,9 +11,9 @@ use crate::{
     Access, ArchiveStore, AuditStore, CacheStore, CandidateQuery, Candidates, DecisionStore,
     EnrichmentStatus, FacetCounts, Fact, FactStore, Filter, IdempotencyStore, IdempotentReply, Job,
     JobOutcome, JobStore, KeyedHash, Location, Memory, MemoryId, ModelId, Nearest, NoteFile,
-    NoteStore, OpenItemStore, Page, Passage, Period, Reader, Record, Result, ServerFigures,
-    SettingStore, SourceFile, SourceStore, Space, SweepClock, Tier, Timestamp, Tombstone,
-    TombstoneStore, Tunnel, TunnelStore, Vector, Version, VersionStore,
+    NoteStore, OpenItemStore, Page, Passage, Period, Reader, Record, RecordKind, RecordVersion,
+    Result, ServerFigures, SettingStore, SourceFile, SourceStore, Space, SweepClock, Tier,
+    Timestamp, Tombstone, TombstoneStore, Tunnel, TunnelStore, Vector, Version, VersionStore,
 };
 
 /// Changes that are committed atomically.
@@ -124,6 +124,17 @@ pub enum Change {
     /// [`VERSIONS_MAX`](crate::limits::VERSIONS_MAX) versions of the memory, the ones with the
     /// lowest revisions are evicted. Does nothing if the memory does not exist.
     PutVersion(Box<Version>),
+    /// Keeps a former state of a fact or a tunnel, in the place of one of the same number; number 0
+    /// stands for the one after the last. Beyond [`VERSIONS_MAX`](crate::limits::VERSIONS_MAX) versions
+    /// of the record, the ones with the lowest numbers are evicted.
+    PutRecordVersion(Box<RecordVersion>),
+    /// Removes the kept versions of a fact or a tunnel, if there are any.
+    DeleteRecordVersions {
+        /// The kind of the record.
+        kind: RecordKind,
+        /// Its id.
+        id: String,
+    },
     /// Takes a [soft deletion](Store::soft_delete) back, so that every read returns the memory as it
     /// was, with its revision, its kept versions and its access count. Its job stays removed.
     Undelete {
@@ -196,18 +207,19 @@ pub enum Change {
     /// Stores a new fact. Its id must be unused, and no fact with the same subject, predicate and
     /// object may have the same start and end, or an open end if the new one's is open.
     PutFact(Box<Fact>),
-    /// Sets the end of a fact, in the past or future. The fact must exist and have the end
-    /// `before`.
+    /// Sets the end of a fact, in the past or future, or opens it again. The fact must exist and have
+    /// the end `before`. No other fact with the same subject, predicate and object may be open if it
+    /// is opened.
     EndFact {
         /// Its id.
         id: String,
         /// The current end.
         before: Option<Period>,
-        /// The new end.
-        valid_to: Period,
+        /// The new end; `None` opens it.
+        valid_to: Option<Period>,
     },
-    /// Removes facts permanently. Each must exist and have the end that is given with its id. A name
-    /// that no fact has any more goes, too, with its spelling.
+    /// Removes facts permanently, with their kept versions. Each must exist and have the end that is
+    /// given with its id. A name that no fact has any more goes, too, with its spelling.
     DeleteFacts {
         /// Their ids, each with the current end.
         facts: Vec<(String, Option<Period>)>,
@@ -221,7 +233,7 @@ pub enum Change {
         /// The tunnel as it was read; `None` if it did not exist.
         expect: Option<Box<Tunnel>>,
     },
-    /// Removes a tunnel, which must exist.
+    /// Removes a tunnel, which must exist. Its kept versions stay.
     DeleteTunnel {
         /// Its id.
         id: String,

@@ -9,10 +9,11 @@ use crate::{
     DecisionStore, Entity, EntityQuery, Examined, ExaminedUntil, FacetCounts, Fact, FactCounts,
     FactQuery, FactStore, FailedJob, FilingOrder, Filter, IdempotencyStore, IdempotentReply, Job,
     JobCounts, JobStore, KeyedHash, Location, LocationCount, Memory, MemoryId, ModelId, Nearest,
-    NoteFile, NoteStore, OpenItem, OpenItemStore, Page, Partition, QueryVector, Result, Salt,
-    ServerFigures, SettingStore, SoftDeleted, Sorting, SourceFile, SourceStore, Space, StatusCount,
-    Store, StoreSize, Sweep, SweepClock, Timestamp, ToExamine, Tombstone, TombstoneStore, Tunnel,
-    TunnelStore, Vector, Version, VersionStore, WipeCounts, Work,
+    NoteFile, NoteStore, OpenItem, OpenItemStore, Page, Partition, QueryVector, RecordKind,
+    RecordVersion, Result, Salt, ServerFigures, SettingStore, SoftDeleted, Sorting, SourceFile,
+    SourceStore, Space, StatusCount, Store, StoreSize, Sweep, SweepClock, Timestamp, ToExamine,
+    Tombstone, TombstoneStore, Tunnel, TunnelStore, Vector, Version, VersionStore, WipeCounts,
+    Work,
 };
 
 /// A store that passes every operation on to another one and does something around each. Whatever
@@ -215,6 +216,8 @@ layered! {
         versions(space: &Space, id: &MemoryId) -> Vec<Version>;
         ids_with_versions(filter: &Filter, after: Option<&MemoryId>, limit: usize) -> Vec<MemoryId>;
         changes(query: &ChangeQuery) -> Vec<Version>;
+        record_versions(space: &Space, kind: RecordKind, id: &str) -> Vec<RecordVersion>;
+        record_changes(query: &ChangeQuery) -> Vec<RecordVersion>;
     }
 }
 

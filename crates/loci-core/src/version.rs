@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    ANONYMOUS, Citation, Delivery, Filter, Location, Memory, MemoryId, Result, SaidBy, Space,
-    Timestamp, Visibility,
+    ANONYMOUS, Citation, Delivery, Filter, Location, Memory, MemoryId, RecordKind, RecordVersion,
+    Result, SaidBy, Space, Timestamp, Visibility,
 };
 
 /// A former version of a memory: its state before a change, and the change.
@@ -218,8 +218,9 @@ pub struct ChangeQuery {
     pub limit: usize,
 }
 
-/// Keeps former versions of memories, which [`Change::PutVersion`](crate::Change::PutVersion) adds.
-/// They go with their memory, and no search and no list shows them.
+/// Keeps former versions: of memories, which [`Change::PutVersion`](crate::Change::PutVersion) adds and
+/// which go with their memory, and of facts and tunnels, which
+/// [`Change::PutRecordVersion`](crate::Change::PutRecordVersion) adds. No search and no list shows them.
 pub trait VersionStore: Send + Sync {
     /// Returns the kept versions of a memory, latest first, for any reader; none if the memory does
     /// not exist or is soft-deleted.
@@ -247,4 +248,24 @@ pub trait VersionStore: Send + Sync {
     /// # Errors
     /// `unavailable` if the store cannot be read.
     fn changes(&self, query: &ChangeQuery) -> Result<Vec<Version>>;
+
+    /// Returns the kept versions of a fact or a tunnel, latest first; none if there are none. They
+    /// outlast a tunnel that was deleted, until a [sweep](crate::Store::sweep).
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    fn record_versions(
+        &self,
+        space: &Space,
+        kind: RecordKind,
+        id: &str,
+    ) -> Result<Vec<RecordVersion>>;
+
+    /// Returns the kept versions of facts and tunnels whose change matches the query, latest change
+    /// first, of one moment in the descending order of kind, id and number. The place
+    /// [`after`](ChangeQuery::after) has no effect: it is one among memories.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    fn record_changes(&self, query: &ChangeQuery) -> Result<Vec<RecordVersion>>;
 }

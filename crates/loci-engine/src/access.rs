@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use loci_core::{
     ANONYMOUS, Batch, Caller, Change, ChangeMark, Clock, CollectionFilter, Condition, Error,
-    ErrorCode, Expect, Filter, Forgotten, Memory, MemoryId, OwnerFilter, Page, RecordVerb, Result,
-    Scope, SoftDeleted, Store, Tier, Timestamp, Version,
+    ErrorCode, Expect, Filter, Forgotten, Memory, MemoryId, OwnerFilter, Page, RecordState,
+    RecordVerb, RecordVersion, Result, Scope, SoftDeleted, Store, Tier, Timestamp, Version,
 };
 
 use crate::actor::Actor;
@@ -48,13 +48,15 @@ impl Access<'_> {
         self.commit_if(Vec::new(), changes)
     }
 
-    /// Does the same, if these conditions hold. Each change of a memory keeps the version before, with
-    /// the change's mark.
+    /// Does the same, if these conditions hold. Each change of a memory, a fact or a tunnel keeps the
+    /// version before, with the change's mark.
     ///
     /// # Errors
     /// As for [`Store::commit`]. Then the trail stays as it was.
     pub(crate) fn commit_if(&self, conditions: Vec<Condition>, changes: Vec<Change>) -> Result<()> {
-        let changes = self.with_versions(changes)?;
+        let records = self.record_versions(&changes)?;
+        let mut changes = self.with_versions(changes)?;
+        changes.extend(records);
         self.commit_filed(conditions, changes)
     }
 
@@ -114,6 +116,56 @@ impl Access<'_> {
         Ok(all)
     }
 
+    /// Returns the changes that keep what facts and tunnels are before these changes.
+    fn record_versions(&self, changes: &[Change]) -> Result<Vec<Change>> {
+        let space = &self.caller.space;
+        let ended = changes.iter().filter_map(|change| match change {
+            Change::EndFact { id, .. } => Some(id.clone()),
+            _ => None,
+        });
+        let ended: Vec<String> = ended.collect();
+        let facts = match ended[..] {
+            [] => Vec::new(),
+            _ => self.store.facts_with_ids(space, &ended)?,
+        };
+        let goes = |change: &Change| matches!(change, Change::DeleteTunnel { .. });
+        let tunnels = if changes.iter().any(goes) {
+            self.store.tunnels(space)?
+        } else {
+            Vec::new()
+        };
+        // If another writer changed the state since, the commit fails.
+        let version = |change: &Change| match change {
+            Change::PutFact(fact) => {
+                let stored = RecordState::Fact((**fact).clone());
+                Some(RecordVersion::before(&stored, self.record_mark()))
+            }
+            Change::EndFact { id, before, .. } => {
+                let mut facts = facts.iter();
+                let fact = facts.find(|fact| fact.id == *id && fact.valid_to == *before)?;
+                let former = RecordState::Fact(fact.clone());
+                Some(RecordVersion::of(former, self.record_mark()))
+            }
+            Change::PutTunnel { tunnel, expect } => {
+                let stored = || RecordState::Tunnel((**tunnel).clone());
+                let former = expect.as_deref().cloned().map(RecordState::Tunnel);
+                let mark = self.record_mark();
+                Some(match former {
+                    Some(former) => RecordVersion::of(former, mark),
+                    None => RecordVersion::before(&stored(), mark),
+                })
+            }
+            Change::DeleteTunnel { id } => {
+                let tunnel = tunnels.iter().find(|tunnel| tunnel.id == *id)?;
+                let former = RecordState::Tunnel(tunnel.clone());
+                Some(RecordVersion::of(former, self.record_mark()))
+            }
+            _ => None,
+        };
+        let versions = changes.iter().filter_map(version).map(Box::new);
+        Ok(versions.map(Change::PutRecordVersion).collect())
+    }
+
     /// Returns the change that keeps the version before a change of a memory, or the time before it
     /// was stored; `None` if nothing changed that people change. It comes after the one that stores a
     /// new memory.
@@ -143,6 +195,15 @@ impl Access<'_> {
             session: self.caller.session.clone(),
             token: self.caller.token.clone(),
             call: self.caller.trail.call(now),
+        }
+    }
+
+    /// Returns the mark of a change of a fact or a tunnel, which names the caller whoever owns that.
+    pub(crate) fn record_mark(&self) -> ChangeMark {
+        let subject = self.caller.principal.subject.clone();
+        ChangeMark {
+            by: Some(subject.unwrap_or_else(|| ANONYMOUS.to_owned())),
+            ..self.mark(None)
         }
     }
 

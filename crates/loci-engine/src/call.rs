@@ -26,6 +26,7 @@ use loci_core::{
 use crate::access::Access;
 use crate::actor::Actor;
 use crate::audit::{client_name, session_name};
+use crate::changes::Changes;
 use crate::context::Context;
 use crate::conversations::Conversations;
 use crate::engine::Engine;
@@ -273,6 +274,11 @@ impl<'a> Parts<'a> {
 
     pub(crate) fn access(&self) -> Access<'_> {
         self.engine.access(self.actor())
+    }
+
+    /// Returns the changes of memories, facts and tunnels by who made them.
+    pub fn changes(&self) -> Changes<'_> {
+        self.engine.changes(self.actor())
     }
 
     /// Returns the operations on messages, decisions and cached answers.

@@ -1,8 +1,11 @@
 //! The knowledge graph, and the graph of rooms that tunnels connect.
 
+mod as_of;
 pub mod entities;
+pub mod history;
 pub mod knowledge_graph;
 pub mod room_graph;
+mod take_back;
 pub mod tunnels;
 
 use loci_core::{Clock, Store};
@@ -24,6 +27,8 @@ pub struct Graph<'a> {
     locks: &'a Locks,
     access: Access<'a>,
     listings: Listings<'a>,
+    /// The time for which former states are kept; 0 for ever.
+    history_seconds: u64,
 }
 
 impl Engine {
@@ -37,6 +42,7 @@ impl Engine {
             locks: &self.locks,
             access: self.access(caller),
             listings: self.listings(caller),
+            history_seconds: self.policy.history_seconds,
         }
     }
 }

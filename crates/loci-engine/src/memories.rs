@@ -17,7 +17,7 @@ pub mod remember_as;
 pub mod remember_keyed;
 pub mod show;
 pub mod store_once;
-pub mod take_back;
+mod take_back;
 mod undelete;
 pub mod update;
 pub mod versions;

@@ -135,7 +135,7 @@ pub fn encode_name(name: &str) -> String {
 }
 
 /// Returns the same for JSON. The words of the parser are left out, because they quote the text.
-fn damaged_json(_: serde_json::Error) -> Error {
+pub(crate) fn damaged_json(_: serde_json::Error) -> Error {
     damaged()
 }
 

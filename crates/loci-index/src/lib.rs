@@ -63,6 +63,7 @@ mod hubness;
 mod ids;
 mod interner;
 mod loads;
+pub mod record_states;
 pub mod records;
 mod rows;
 mod search;

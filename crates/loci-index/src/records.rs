@@ -308,7 +308,9 @@ impl StoredRecord for Version {
 }
 
 /// Reads the change that ended a version; it has a time if it is known.
-fn read_change<'a, C: ReadColumns<'a>>(columns: &mut C) -> Result<Option<ChangeMark>, C::Error> {
+pub(crate) fn read_change<'a, C: ReadColumns<'a>>(
+    columns: &mut C,
+) -> Result<Option<ChangeMark>, C::Error> {
     let at = columns.time_or_null()?;
     let by = columns.string_or_null()?;
     let tool = columns.string_or_null()?;

@@ -752,4 +752,8 @@ changed-sources = Quellen
 changed-attributes = Eigenschaften
 version-until = bis
 done-restored-version = Die Fassung ist wiederhergestellt.
+count-records = { $count ->
+    [one] { $count } Fakt oder Tunnel
+   *[other] { $count } Fakten und Tunnel
+}
 history-earlier = Frühere Sitzungen

@@ -757,4 +757,8 @@ changed-sources = sources
 changed-attributes = attributes
 version-until = until
 done-restored-version = The version was restored.
+count-records = { $count ->
+    [one] { $count } fact or tunnel
+   *[other] { $count } facts and tunnels
+}
 history-earlier = Earlier sessions

@@ -9,8 +9,8 @@ use crate::failure::{Result, assert_same_space, conflict, memory_conflict};
 use crate::transaction::{Needs, Transaction};
 use crate::value::values;
 use crate::{
-    cache_entries, decisions, facts, memories, notes, replies, settings, source_files, tombstones,
-    tunnels, versions,
+    cache_entries, decisions, facts, memories, notes, record_versions, replies, settings,
+    source_files, tombstones, tunnels, versions,
 };
 
 /// Returns what the conditions and changes of a batch need to know before.
@@ -165,6 +165,13 @@ async fn apply_to_records(
             valid_to,
         } => facts::end(transaction, id, *before, *valid_to).await?,
         Change::DeleteFacts { facts } => facts::delete(transaction, facts).await?,
+        Change::PutRecordVersion(version) => {
+            assert_same_space(space, &version.space, "a former state")?;
+            record_versions::put(transaction, version);
+        }
+        Change::DeleteRecordVersions { kind, id } => {
+            record_versions::delete(transaction, *kind, std::slice::from_ref(id));
+        }
         Change::PutTunnel { tunnel, expect } => {
             assert_same_space(space, &tunnel.space, "a tunnel")?;
             tunnels::put(transaction, tunnel, expect.as_deref()).await?;

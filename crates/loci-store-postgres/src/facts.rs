@@ -2,12 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use loci_core::{Entity, EntityQuery, Fact, FactCounts, FactQuery, Name, Period, Space, Timestamp};
+use loci_core::{
+    Entity, EntityQuery, Fact, FactCounts, FactQuery, Name, Period, RecordKind, Space, Timestamp,
+};
 use loci_index::records::ReadColumns;
 use loci_index::sql::{of_entities, of_facts};
 
 use crate::failure::{Result, conflict};
 use crate::filter::Postgres;
+use crate::record_versions;
 use crate::session::Session;
 use crate::transaction::Transaction;
 use crate::value::{Columns, digest, values};
@@ -91,19 +94,23 @@ pub(crate) async fn end(
     transaction: &mut Transaction<'_>,
     id: &str,
     before: Option<Period>,
-    valid_to: Period,
+    valid_to: Option<Period>,
 ) -> Result<()> {
+    let name = transaction.name().to_owned();
+    if valid_to.is_none() && before.is_some() {
+        let sql = "SELECT 1 FROM @fact AS f JOIN @fact AS o ON o.space = $1 AND o.triple = f.triple \
+            AND o.to_last IS NULL WHERE f.space = $1 AND f.id = $2";
+        if !transaction.query(sql, values![&name, id]).await?.is_empty() {
+            return Err(conflict(
+                "the same fact is open already; read it again and retry",
+            ));
+        }
+    }
     let [before_first, before_last] = bounds(before);
+    let [to_first, to_last] = bounds(valid_to);
     let sql = "UPDATE @fact SET to_first = $5, to_last = $6 WHERE space = $1 AND id = $2 \
         AND to_first IS NOT DISTINCT FROM $3 AND to_last IS NOT DISTINCT FROM $4";
-    let values = values![
-        transaction.name(),
-        id,
-        before_first,
-        before_last,
-        valid_to.first,
-        valid_to.last
-    ];
+    let values = values![&name, id, before_first, before_last, to_first, to_last];
     if transaction.execute(sql, values).await? == 0 {
         return Err(conflict(format!(
             "the fact `{id}` is not there, or its end changed; read it again and retry"
@@ -136,6 +143,8 @@ pub(crate) async fn delete(
             names.insert((is_relation, columns.text()?.to_owned()));
         }
     }
+    let ids: Vec<String> = facts.iter().map(|(id, _)| id.clone()).collect();
+    record_versions::delete(transaction, RecordKind::Fact, &ids);
     for (is_relation, key) in names {
         let uses = if is_relation {
             "predicate = $2"

@@ -40,6 +40,7 @@ mod options;
 mod pending;
 mod pooler;
 mod read;
+mod record_versions;
 mod removal;
 mod repair;
 mod replies;

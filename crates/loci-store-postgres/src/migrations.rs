@@ -1,7 +1,7 @@
 //! The migrations of the tables, and the lock under which they run.
 
 /// Every migration that was ever released, oldest first.
-pub(crate) const MIGRATIONS: [&str; 12] = [
+pub(crate) const MIGRATIONS: [&str; 13] = [
     include_str!("../migrations/V1__store.sql"),
     include_str!("../migrations/V2__row_security.sql"),
     include_str!("../migrations/V3__audit.sql"),
@@ -14,6 +14,7 @@ pub(crate) const MIGRATIONS: [&str; 12] = [
     include_str!("../migrations/V10__provenance.sql"),
     include_str!("../migrations/V11__changes.sql"),
     include_str!("../migrations/V12__entities.sql"),
+    include_str!("../migrations/V13__record_versions.sql"),
 ];
 
 /// The version that this build reads and writes.

@@ -6,6 +6,7 @@ use crate::daily;
 use crate::failure::Result;
 use crate::filter::Conditions;
 use crate::memories::{delete, hide, select};
+use crate::record_versions;
 use crate::replies;
 use crate::row::ExistingMemory;
 use crate::session::Session;
@@ -112,6 +113,7 @@ pub(crate) async fn wipe(
         ] {
             transaction.queue(sql, values![name, owner, pseudonym]);
         }
+        record_versions::wipe(transaction, owner, pseudonym);
     }
     wiped.audit_entries += delete_calls(transaction, owner, origin).await?;
     daily::wipe(transaction, owner, origin);
@@ -232,7 +234,7 @@ struct DueRows {
     table: &'static str,
     /// The columns that tell a row from others.
     key: &'static str,
-    /// A condition on the time, `$2`.
+    /// A condition on the time, `$2`, of the table `AS t`.
     condition: &'static str,
     /// The column of the time.
     order: &'static str,
@@ -240,7 +242,7 @@ struct DueRows {
 }
 
 /// Returns the kinds of rows besides memories.
-fn due(sweep: &Sweep) -> [DueRows; 7] {
+fn due(sweep: &Sweep) -> [DueRows; 8] {
     let due = |table, key, condition, order, moment| DueRows {
         table,
         key,
@@ -272,7 +274,14 @@ fn due(sweep: &Sweep) -> [DueRows; 7] {
         due(
             "@version",
             "memory, revision",
-            "changed_at < $2",
+            versions::DUE,
+            "changed_at",
+            sweep.changed_before,
+        ),
+        due(
+            "@record_version",
+            "kind, id, number",
+            record_versions::DUE,
             "changed_at",
             sweep.changed_before,
         ),
@@ -315,7 +324,7 @@ pub(crate) async fn sweep(
         } = due;
         let sql = format!(
             "DELETE FROM {table} WHERE space = $1 AND ({key}) IN (\
-             SELECT {key} FROM {table} WHERE space = $1 AND {condition} ORDER BY {order} LIMIT $3)"
+             SELECT {key} FROM {table} AS t WHERE t.space = $1 AND {condition} ORDER BY {order} LIMIT $3)"
         );
         let removed = transaction
             .execute(&sql, values![name, moment, limit - steps])
@@ -403,7 +412,8 @@ pub(crate) async fn spaces_to_sweep(session: &Session, sweep: &Sweep) -> Result<
     let sql = "SELECT space FROM @space AS s WHERE space <> '' AND (expires_from <= $1 OR deleted_from <= $2 \
         OR audited_from < $3 OR wiped_from < $4 OR version - trimmed >= 2 * $5::bigint \
         OR EXISTS (SELECT 1 FROM @daily AS d WHERE d.space = s.space AND d.day < $6) \
-        OR EXISTS (SELECT 1 FROM @version AS v WHERE v.space = s.space AND v.changed_at < $7)) ORDER BY space";
+        OR EXISTS (SELECT 1 FROM @version AS v WHERE v.space = s.space AND v.changed_at < $7) \
+        OR EXISTS (SELECT 1 FROM @record_version AS v WHERE v.space = s.space AND v.changed_at < $7)) ORDER BY space";
     let values = values![
         sweep.expired_at,
         sweep.deleted_until,
@@ -421,7 +431,7 @@ pub(crate) async fn spaces_to_sweep(session: &Session, sweep: &Sweep) -> Result<
 pub(crate) async fn needs_sweep(session: &Session, space: &str, sweep: &Sweep) -> Result<bool> {
     let exists = |table: &str, condition: &str, number: usize| {
         let condition = condition.replace("$2", &format!("${number}"));
-        format!("EXISTS (SELECT 1 FROM {table} WHERE space = $1 AND {condition})")
+        format!("EXISTS (SELECT 1 FROM {table} AS t WHERE t.space = $1 AND {condition})")
     };
     let mut conditions = vec![
         exists("@memory", "expires_at <= $2", 2),

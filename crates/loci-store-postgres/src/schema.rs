@@ -13,9 +13,9 @@ use crate::value::values;
 /// The oldest version of the tables that a loci must know to use these: what came later has no effect on
 /// it. An older loci cannot read an audit log that names what searches returned, leaves the former
 /// versions of a memory that it removes, brings back what was forgotten, leaves the names of
-/// wiped users on facts and on the counts of their calls, and takes a token that a client got for
-/// one endpoint at all of them.
-const READABLE_FROM: i64 = 9;
+/// wiped users on facts, on the counts of their calls and on former states of facts and tunnels, takes
+/// a token that a client got for one endpoint at all of them, and cannot read a version that has no text.
+const READABLE_FROM: i64 = 13;
 
 /// The oldest version of PostgreSQL that works, as `server_version_num`.
 pub(crate) const SERVER_MIN: i32 = 15_00_00;

@@ -11,6 +11,12 @@ use crate::session::Session;
 use crate::transaction::Transaction;
 use crate::value::values;
 
+/// The rows of `@version AS t` whose change came before `$2`, but for the ones after a version that goes later,
+/// as a clock that jumped back leaves them: a version without a text has that of the next one.
+pub(crate) const DUE: &str = "changed_at < $2 AND NOT EXISTS (\
+    SELECT 1 FROM @version AS o WHERE o.space = $1 AND o.memory = t.memory \
+    AND o.revision < t.revision AND o.changed_at > t.changed_at)";
+
 /// Keeps a version of a memory, if that exists.
 pub(crate) async fn put(transaction: &mut Transaction<'_>, version: &Version) -> Result<()> {
     let found = transaction.find(&version.memory).await?;

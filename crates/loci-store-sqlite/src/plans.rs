@@ -11,7 +11,7 @@ use crate::opening::schema;
 use crate::statements::filter_sql::Conditions;
 use crate::statements::{
     answers, audit, counts, daily, facts, filed, idempotent_replies, jobs, note_files, read,
-    remove, source_files, tombstones, versions, wipes,
+    record_versions, remove, source_files, tombstones, versions, wipes,
 };
 
 fn fresh() -> Connection {
@@ -119,6 +119,11 @@ fn what_is_done_for_one_user_or_one_moment_reads_no_whole_table() {
         facts::SAME.to_owned(),
         facts::DISOWNED.to_owned(),
         facts::UNUSED.to_owned(),
+        record_versions::EVICT.to_owned(),
+        record_versions::REMOVE.to_owned(),
+        record_versions::DISOWNED.to_owned(),
+        record_versions::CHANGES_DISOWNED.to_owned(),
+        record_versions::of_record_sql(),
         facts::with_id(),
         source_files::of_collection_sql(),
         source_files::pending_sql(),
@@ -180,6 +185,11 @@ fn changes_are_read_in_the_order_of_an_index() {
     assert!(
         steps[0].starts_with("SEARCH v USING INDEX version_by_change (changed_at"),
         "{steps:?}"
+    );
+    let of_records = plan(&record_versions::changes_sql());
+    assert!(
+        of_records[0].starts_with("SEARCH v USING INDEX record_version_by_change (changed_at"),
+        "{of_records:?}"
     );
     // Only changes of one moment are sorted.
     assert!(

@@ -18,6 +18,7 @@ pub(crate) mod note_files;
 pub(crate) mod open_items;
 pub(crate) mod passages;
 pub(crate) mod read;
+pub(crate) mod record_versions;
 pub(crate) mod remove;
 pub(crate) mod row;
 pub(crate) mod settings;

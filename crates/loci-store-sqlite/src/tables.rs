@@ -94,7 +94,7 @@ const OF_VECTOR: &str =
 const _: () = assert!(POSITION_BITS == 20);
 
 /// Every table of the schema, except the tables of SQLite and of the migrations.
-pub(crate) const TABLES: [Table; 34] = [
+pub(crate) const TABLES: [Table; 35] = [
     Table::new("memory", "memory", "memories")
         .filed("id")
         .archived("memory_by_id"),
@@ -167,6 +167,12 @@ pub(crate) const TABLES: [Table; 34] = [
     Table::new("tunnel", "tunnel", "tunnels")
         .filed("id")
         .archived("tunnel_by_id"),
+    Table::new(
+        "record_version",
+        "former state",
+        "former states of facts and tunnels",
+    )
+    .filed("id"),
     Table::new("setting", "setting", "settings")
         .filed("name")
         .archived(""),

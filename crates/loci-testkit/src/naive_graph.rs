@@ -3,9 +3,11 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
+use loci_core::limits::VERSIONS_MAX;
 use loci_core::{
     Direction, Entity, EntityQuery, Fact, FactCounts, FactPlace, FactQuery, FactStore, MemoryId,
-    Name, Period, Result, Space, Timestamp, Tunnel, TunnelStore,
+    Name, Period, RecordKind, RecordState, RecordVersion, Result, Space, Timestamp, Tunnel,
+    TunnelStore,
 };
 
 use crate::NaiveStore;
@@ -13,6 +15,9 @@ use crate::naive_store::{State, conflict, of_batch};
 
 /// By space and key: the first spelling.
 type Spellings = BTreeMap<(Space, String), String>;
+
+/// The space, the kind, the id and the number of a former state.
+pub(crate) type VersionKey = (Space, RecordKind, String, u64);
 
 /// The graphs of all spaces.
 #[derive(Debug, Default, Clone)]
@@ -25,6 +30,8 @@ pub(crate) struct Graph {
     relations: Spellings,
     /// By space and id.
     tunnels: BTreeMap<(Space, String), Tunnel>,
+    /// The former states of each record, by number.
+    versions: BTreeMap<(Space, RecordKind, String), BTreeMap<u64, RecordVersion>>,
 }
 
 fn keep_first(spellings: &mut Spellings, space: &Space, name: &Name) {
@@ -77,6 +84,76 @@ impl Graph {
             |fact: &Fact| fact.space == *space && fact.author.as_deref() == Some(owner);
         for fact in self.facts.values_mut().filter(|fact| is_authored(fact)) {
             fact.author = pseudonym.map(str::to_owned);
+        }
+        let is_name = |name: &Option<String>| name.as_deref() == Some(owner);
+        for ((of, kind, _), versions) in &mut self.versions {
+            if of != space {
+                continue;
+            }
+            versions.retain(|_, version| *kind == RecordKind::Fact || !is_name(&version.owner));
+            for version in versions.values_mut() {
+                if is_name(&version.owner) {
+                    version.owner = pseudonym.map(str::to_owned);
+                    if let Some(RecordState::Fact(fact)) = &mut version.state {
+                        fact.author.clone_from(&version.owner);
+                    }
+                }
+                if is_name(&version.change.by) {
+                    let change = &mut version.change;
+                    change.by = pseudonym.map(str::to_owned);
+                    (change.program, change.session, change.token) = (None, None, None);
+                }
+            }
+        }
+    }
+
+    /// Returns the changes of facts and tunnels of a space whose former states are kept.
+    pub(crate) fn versions(&self) -> impl Iterator<Item = &RecordVersion> {
+        self.versions.values().flat_map(BTreeMap::values)
+    }
+
+    /// Returns the former states but for the ones after one whose change has a later time.
+    pub(crate) fn versions_in_turn(&self) -> impl Iterator<Item = &RecordVersion> {
+        self.versions.values().flat_map(|versions| {
+            let mut latest = Timestamp::MIN;
+            versions.values().filter(move |version| {
+                let is_in_turn = latest <= version.change.at;
+                latest = latest.max(version.change.at);
+                is_in_turn
+            })
+        })
+    }
+
+    /// Removes a former state.
+    pub(crate) fn remove_version(&mut self, (space, kind, id, number): &VersionKey) {
+        let key = (space.clone(), *kind, id.clone());
+        if let Some(versions) = self.versions.get_mut(&key) {
+            versions.remove(number);
+        }
+    }
+
+    /// Removes the former states of a record.
+    pub(crate) fn remove_versions(&mut self, space: &Space, kind: RecordKind, id: &str) {
+        let key = (space.clone(), kind, id.to_owned());
+        self.versions.remove(&key);
+    }
+
+    fn put_version(&mut self, version: &RecordVersion) {
+        let key = (version.space.clone(), version.kind, version.id.clone());
+        let versions = self.versions.entry(key).or_default();
+        let next = versions.last_key_value().map_or(1, |(last, _)| last + 1);
+        let number = if version.number == 0 {
+            next
+        } else {
+            version.number
+        };
+        let version = RecordVersion {
+            number,
+            ..version.clone()
+        };
+        versions.insert(number, version);
+        while versions.len() > VERSIONS_MAX {
+            versions.pop_first();
         }
     }
 
@@ -131,15 +208,25 @@ impl State {
         space: &Space,
         id: &str,
         before: Option<Period>,
-        valid_to: Period,
+        valid_to: Option<Period>,
     ) -> Result<()> {
+        let key = (space.clone(), id.to_owned());
+        let open = self.graph.facts.get(&key).filter(|_| valid_to.is_none());
+        let is_open = |other: &Fact| {
+            other.id != id
+                && other.valid_to.is_none()
+                && open.is_some_and(|fact| triple(other) == triple(fact))
+        };
+        if self.graph.facts(space).any(is_open) {
+            return Err(conflict("the same fact is open already; read it"));
+        }
         let fact = self.graph.facts.get_mut(&(space.clone(), id.to_owned()));
         let Some(fact) = fact.filter(|fact| fact.valid_to == before) else {
             return Err(conflict(format!(
                 "fact `{id}` changed meanwhile; read it again and retry"
             )));
         };
-        fact.valid_to = Some(valid_to);
+        fact.valid_to = valid_to;
         Ok(())
     }
 
@@ -157,6 +244,7 @@ impl State {
                 )));
             }
             self.graph.facts.remove(&key);
+            self.graph.remove_versions(space, RecordKind::Fact, id);
             self.graph.filed.retain(|filed| *filed != key);
         }
         let left: Vec<[String; 3]> = self
@@ -170,6 +258,16 @@ impl State {
         self.graph
             .relations
             .retain(|(of, key), _| of != space || left.iter().any(|it| it[1] == *key));
+        Ok(())
+    }
+
+    pub(crate) fn put_record_version(
+        &mut self,
+        space: &Space,
+        version: &RecordVersion,
+    ) -> Result<()> {
+        of_batch(space, &version.space, "a former state")?;
+        self.graph.put_version(version);
         Ok(())
     }
 

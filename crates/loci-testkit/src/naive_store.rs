@@ -10,13 +10,13 @@ use loci_core::{
     Access, AccessIncrement, AuditEntry, Batch, CacheEntry, CandidateQuery, Candidates, Change,
     ChangeQuery, Condition, DailyCount, Decision, Error, ErrorCode, Expect, FacetCounts,
     FilingOrder, Filter, IdempotentReply, Location, LocationCount, Memory, MemoryId, ModelId,
-    NoteFile, OpenItem, Page, Partition, Passage, Result, SoftDeleted, SortKey, Sorting,
-    SourceFile, Space, StatusCount, Store, StoreSize, Superseded, Sweep, SweepClock, Tier,
-    Timestamp, Token, Tombstone, Vector, Version, VersionStore, WipeCounts, Work, check_lease,
-    check_texts, day_of, is_pseudonym, lease_end_max, start_of_day,
+    NoteFile, OpenItem, Page, Partition, Passage, RecordKind, RecordVersion, Result, SoftDeleted,
+    SortKey, Sorting, SourceFile, Space, StatusCount, Store, StoreSize, Superseded, Sweep,
+    SweepClock, Tier, Timestamp, Token, Tombstone, Vector, Version, VersionStore, WipeCounts, Work,
+    check_lease, check_texts, day_of, is_pseudonym, lease_end_max, start_of_day,
 };
 
-use crate::naive_graph::Graph;
+use crate::naive_graph::{Graph, VersionKey};
 use crate::naive_jobs::NaiveJob;
 use crate::naive_search;
 use crate::naive_sources::{SettingKey, SourceKey};
@@ -136,12 +136,14 @@ impl State {
         let of_answers = self.answers.keys().map(|(space, ..)| space);
         let of_calls = self.audit.values().map(|entry| &entry.space);
         let of_wipes = self.wipes.keys().map(|(space, ..)| space);
+        let of_versions = self.graph.versions().map(|version| &version.space);
         of_memories
             .chain(of_entries)
             .chain(of_decisions)
             .chain(of_answers)
             .chain(of_calls)
             .chain(of_wipes)
+            .chain(of_versions)
             .cloned()
             .collect()
     }
@@ -263,6 +265,11 @@ impl State {
                 self.put_tunnel(space, tunnel, expect.as_deref())
             }
             Change::DeleteTunnel { id } => self.delete_tunnel(space, id),
+            Change::DeleteRecordVersions { kind, id } => {
+                self.graph.remove_versions(space, *kind, id);
+                Ok(())
+            }
+            Change::PutRecordVersion(version) => self.put_record_version(space, version),
             Change::PutSetting { owner, name, value } => {
                 self.settings
                     .insert((space.clone(), owner.clone(), name.clone()), value.clone());
@@ -535,9 +542,13 @@ impl State {
             .iter()
             .filter(|((space, _), _)| partition.contains(space))
             .flat_map(|(key, versions)| {
-                let of_key = |version: &Version| {
+                // One between two others stays, because an older one may have its text.
+                let mut latest = Timestamp::MIN;
+                let of_key = move |version: &Version| {
                     let at = version.change.as_ref()?.at;
-                    Some((at, (key.clone(), version.revision)))
+                    let is_in_turn = latest <= at;
+                    latest = latest.max(at);
+                    is_in_turn.then(|| (at, (key.clone(), version.revision)))
                 };
                 versions.values().filter_map(of_key)
             })
@@ -551,6 +562,19 @@ impl State {
                     self.versions.remove(key);
                 }
             }
+        }
+        let records: Vec<(Timestamp, VersionKey)> = self
+            .graph
+            .versions_in_turn()
+            .filter(|it| partition.contains(&it.space) && it.change.at < sweep.changed_before)
+            .map(|it| {
+                let key = (it.space.clone(), it.kind, it.id.clone(), it.number);
+                (it.change.at, key)
+            })
+            .collect();
+        let records = earliest(&mut left, records.iter().map(|(at, key)| (*at, key)));
+        for key in &records {
+            self.graph.remove_version(key);
         }
         self.cache.retain(|key, _| !cached.contains(key));
         self.decisions.retain(|key, _| !decided.contains(key));
@@ -718,6 +742,42 @@ impl VersionStore for NaiveStore {
         found.truncate(query.limit);
         Ok(found)
     }
+
+    fn record_versions(
+        &self,
+        space: &Space,
+        kind: RecordKind,
+        id: &str,
+    ) -> Result<Vec<RecordVersion>> {
+        let state = self.state();
+        let of_record = |it: &&RecordVersion| it.space == *space && it.kind == kind && it.id == id;
+        let mut found: Vec<RecordVersion> =
+            state.graph.versions().filter(of_record).cloned().collect();
+        found.reverse();
+        Ok(found)
+    }
+
+    fn record_changes(&self, query: &ChangeQuery) -> Result<Vec<RecordVersion>> {
+        let state = self.state();
+        let is_meant = |it: &&RecordVersion| {
+            let change = &it.change;
+            let same = |wanted: &Option<String>, is: Option<&str>| {
+                wanted.is_none() || wanted.as_deref() == is
+            };
+            it.space == query.space
+                && query.since.is_none_or(|since| change.at >= since)
+                && same(&query.by, Some(change.subject(None)))
+                && same(&query.program, change.program.as_deref())
+                && same(&query.session, change.session.as_deref())
+                && same(&query.token, change.token.as_deref())
+                && query.call.is_none_or(|call| change.call == call)
+        };
+        let mut found: Vec<RecordVersion> =
+            state.graph.versions().filter(is_meant).cloned().collect();
+        found.sort_by_key(|it| Reverse((it.change.at, it.kind.name(), it.id.clone(), it.number)));
+        found.truncate(query.limit);
+        Ok(found)
+    }
 }
 
 impl Store for NaiveStore {
@@ -737,6 +797,8 @@ impl Store for NaiveStore {
                 change,
                 Change::PutIdempotentReply(_)
                     | Change::PutVersion(_)
+                    | Change::PutRecordVersion(_)
+                    | Change::DeleteRecordVersions { .. }
                     | Change::DeleteVersions { .. }
             )
         };

@@ -87,8 +87,8 @@ pub enum Command {
     Import(Import),
     /// Take back a change, what a session, a program, a user or a token changed, or an import
     ///
-    /// Memories that the changes stored are forgotten, and others are what they were before; `loci
-    /// history` lists the changes. A memory that was changed later stands and is named. It says what it
+    /// Memories that the changes stored are forgotten, facts are taken back, tunnels are deleted, and all
+    /// else is what it was before; `loci history` lists the changes. Anything that was changed later stands and is named. It says what it
     /// would do, and asks at the terminal; elsewhere it needs --yes. It can be taken back in turn.
     ///
     /// Of an import, it removes what the import brought, memories, facts, tunnels and decisions, and restores the texts
@@ -112,12 +112,13 @@ pub enum Command {
     /// The file is a tar archive with the database, the notes and a list of their checksums. It has
     /// its name only once it is whole and on the disk.
     Backup(Backup),
-    /// Bring a backup back, or a former version of a memory
+    /// Bring a backup back, or a former version of a memory, a fact or a tunnel
     ///
     /// The checksums of a backup and the database in it are checked first. No other loci may use the
     /// data folder during that time. A store on a server must be empty. With a version from `loci history`,
     /// the memory of that id is what it was then: text, title, tags, project, type, pin, visibility
-    /// and whether it was forgotten. That is a change like any other, and can be taken back.
+    /// and whether it was forgotten; a fact has the end of then, and a tunnel that was deleted is there again.
+    /// That is a change like any other, and can be taken back.
     #[command(
         override_usage = "loci restore <FILE> [--replace]\n       loci restore <ID> <VERSION>"
     )]
@@ -149,14 +150,15 @@ pub enum Command {
         #[arg(long, value_name = "TIME")]
         as_of: Option<String>,
     },
-    /// List the versions of a memory, or the last changes of all memories
+    /// List the versions of a memory, a fact or a tunnel, or the last changes of all
     ///
     /// Each version has a number, the time, who made it by which program, and what changed: text,
     /// title, tags, project, type, pin, visibility, expiry, forgotten or brought back. Versions are kept
     /// as long as `history_days` says, at most 50 of a memory. `loci diff` compares two, `loci restore`
-    /// brings one back, and `loci undo` takes back a change that the list without an id names.
+    /// brings one back, and `loci undo` takes back a change that the list without an id names. All take the
+    /// id of a fact (`t_…`) or a tunnel, too.
     History(History),
-    /// Compare two versions of a memory
+    /// Compare two versions of a memory, a fact or a tunnel
     Diff(Diff),
     /// Put a memory out of sight, or all that match some conditions
     ///
@@ -167,9 +169,9 @@ pub enum Command {
     /// remove a memory for good, `loci delete`.
     #[command(override_usage = "loci forget <ID>\n       loci forget --where [CONDITIONS] [--yes]")]
     Forget(Forget),
-    /// Remove memories for good, after a question
+    /// Remove memories, facts or tunnels for good, after a question
     ///
-    /// Says what goes with each: its former texts, the message that it was made from, and copies of
+    /// Says what goes with each: its former texts or states, the message that it was made from, and copies of
     /// its text that were read from files. Then it asks at the terminal; elsewhere it needs --yes. A
     /// note is forgotten, as by `loci forget`, and its file stays. No later reading of a file or a
     /// transcript and no import brings the texts back; filing a text by hand does.

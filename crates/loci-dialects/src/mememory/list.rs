@@ -1,13 +1,14 @@
 //! The tool `list`: lists memories by exact filters.
 
 use loci_core::limits::LIST_RESULTS_MAX;
-use loci_core::{Delivery, Memory, Result, Tier};
+use loci_core::{Delivery, Memory, Result, Tier, Timestamp};
 use loci_engine::{Call, FittedMemory, ListPage, is_pinned};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::arguments::{DeliveryArgument, MemoryType, NOUNS, Scope, collections_to_list, sections};
 use super::record::Record;
+use crate::window::known_at;
 use crate::wire::{Count, Offset, Tags, both, left_out};
 use crate::{Hints, Reply, TypedTool};
 
@@ -40,6 +41,9 @@ pub struct Arguments {
     /// The number of records to skip, for the next page; with `id`, the number of characters of the
     /// text.
     offset: Option<Offset>,
+    /// What was known on this day (YYYY-MM-DD, UTC: at its end) or at this moment (RFC 3339), not what is
+    /// stored now.
+    as_of: Option<String>,
     /// Tokens of the reply: 25,000 if left out, unless the installation says otherwise.
     budget_tokens: Option<Count>,
 }
@@ -56,8 +60,9 @@ impl TypedTool for List {
     fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {
         let offset = arguments.offset.map_or(0, |offset| offset.0);
         let tokens = arguments.budget_tokens.map(|count| count.0);
+        let as_of = known_at(call, "as_of", arguments.as_of.as_deref())?;
         if let Some(id) = &arguments.id {
-            return page(call, id, offset, tokens);
+            return page(call, (id, as_of), offset, tokens);
         }
         let asked = collections_to_list(arguments.scope, arguments.project)?;
         let named = call
@@ -73,6 +78,7 @@ impl TypedTool for List {
             limit: arguments.limit.map_or(LIMIT_DEFAULT, |limit| limit.0),
         };
         let listed = match arguments.delivery {
+            _ if as_of.is_some() => past(call, (request, arguments.delivery, as_of), tokens)?,
             Some(DeliveryArgument::Bootstrap) => delivered(call, request, tokens, false)?,
             Some(DeliveryArgument::Pinned) => delivered(call, request, tokens, true)?,
             Some(DeliveryArgument::OnDemand) | None => {
@@ -119,10 +125,58 @@ fn delivered(
     })
 }
 
+/// Returns what the list would have shown at a time.
+fn past(
+    call: &Call<'_>,
+    (request, delivery, as_of): (
+        loci_engine::List,
+        Option<DeliveryArgument>,
+        Option<Timestamp>,
+    ),
+    tokens: Option<usize>,
+) -> Result<ListPage> {
+    let at = as_of.unwrap_or_else(|| call.engine().now());
+    let (offset, limit) = (request.offset, request.limit.clamp(1, LIST_RESULTS_MAX));
+    let all = call.search().list_as_of(
+        loci_engine::List {
+            offset: 0,
+            limit: LIST_RESULTS_MAX,
+            ..request
+        },
+        &[],
+        at,
+    )?;
+    let is_meant = |memory: &Memory| match delivery {
+        Some(DeliveryArgument::Bootstrap) => !is_pinned(memory),
+        Some(DeliveryArgument::Pinned) => is_pinned(memory),
+        Some(DeliveryArgument::OnDemand) | None => true,
+    };
+    let memories: Vec<Memory> = all
+        .into_iter()
+        .filter(is_meant)
+        .skip(offset)
+        .take(limit)
+        .collect();
+    let found = memories.len();
+    let shown = call.engine().budgets().cut_to_budget(memories, tokens)?;
+    Ok(ListPage {
+        left_out: found - shown.len(),
+        shown,
+    })
+}
+
 /// Returns the memory with only this id, with a page of its text.
-fn page(call: &Call<'_>, id: &str, offset: usize, tokens: Option<usize>) -> Result<Reply> {
+fn page(
+    call: &Call<'_>,
+    (id, as_of): (&str, Option<Timestamp>),
+    offset: usize,
+    tokens: Option<usize>,
+) -> Result<Reply> {
     let id = call.memories().memory_id("id", id)?;
-    let memory = call.memories().show(&id)?;
+    let memory = match as_of {
+        Some(at) => call.search().show_as_of(&id, at)?,
+        None => call.memories().show(&id)?,
+    };
     let page = call.engine().budgets().text_page(memory, offset, tokens)?;
     Reply::json(&[Record::page(call.caller(), page)], Some(1))
 }

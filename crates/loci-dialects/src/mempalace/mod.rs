@@ -61,8 +61,8 @@ pub use drawer_id::{drawer_id, mined_drawer_id};
 pub use hooks::{
     Checkpoint, HookSettings, checkpoint, hook_settings, put_checkpoint, put_hook_settings,
 };
-pub use times::date;
 pub(crate) use times::period;
+pub use times::{date, shown as shown_period};
 pub use wake_up::{CONVERSATIONS, wake_up};
 
 /// The dialect, with the tools in the order of the original's reference, then the tools

@@ -12,6 +12,7 @@ use super::diary_write::DIARY;
 use super::question::{Sanitizer, question};
 use super::record::{is_of_file, reading};
 use crate::faults::Faults;
+use crate::window::{known_at, known_at_faults};
 use crate::wire::{
     Authorship, Count, Truncation, both, explained, left_out, offset8601, rounded, source_file,
     string_or_null, times_said,
@@ -44,6 +45,9 @@ pub struct Arguments {
     since: Option<String>,
     /// Only what was filed before this day or moment.
     before: Option<String>,
+    /// What was known on this day (YYYY-MM-DD, UTC: at its end) or at this moment (RFC 3339), not what is
+    /// stored now.
+    as_of: Option<String>,
     /// Leave out what is further away, which is 1 less its `similarity`: 0.3 is strict, 0.7 loose.
     #[schemars(range(min = 0.0, max = 2.0))]
     max_distance: Option<f64>,
@@ -198,6 +202,12 @@ fn of_file(
     })
 }
 
+/// Returns the notice that the nearest result lies beyond the distance that was asked for.
+fn nothing_near(distance: f64) -> String {
+    let distance = rounded(distance, 4);
+    format!("nothing is within `max_distance`; the nearest is {distance} away")
+}
+
 impl TypedTool for Search {
     const NAME: &'static str = "mempalace_search";
     const TITLE: &'static str = "Search drawers";
@@ -217,6 +227,7 @@ impl TypedTool for Search {
             .optional("room", check::name)
             .optional("source_file", check::reference)
             .and(FILED.faults(arguments))
+            .and(known_at_faults("as_of", arguments))
             .found()
     }
 
@@ -250,6 +261,7 @@ impl TypedTool for Search {
             },
             collections: collections(wing.as_deref()),
             sections: room.iter().cloned().collect(),
+            as_of: known_at(call, "as_of", arguments.as_of.as_deref())?,
             facets: FILED.facets(arguments.since.as_deref(), arguments.before.as_deref())?,
             ..Recall::new(query, limit, &ranking)
         };
@@ -265,10 +277,7 @@ impl TypedTool for Search {
             .reduce(f64::min);
         let beyond = nearest_beyond
             .filter(|_| recalled.hits.is_empty())
-            .map(|distance| {
-                let distance = rounded(distance, 4);
-                format!("nothing is within `max_distance`; the nearest is {distance} away")
-            });
+            .map(nothing_near);
         let left_out = left_out(recalled.hits.len(), recalled.left_out, "ask more narrowly");
         let explanations = recalled.hits.iter().map(explained).collect();
         let (answers, notice) = (recalled.answers(), both(notice, recalled.notice()));

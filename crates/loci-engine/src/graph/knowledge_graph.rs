@@ -15,7 +15,7 @@ const MICROSECONDS_PER_DAY: i64 = 86_400_000_000;
 /// A time that only facts without an end reach.
 const NEVER: Timestamp = Timestamp::from_microseconds(i64::MAX);
 /// The end of a retracted fact: the first of all moments, which no other fact ends at.
-const RETRACTED: Period = Period {
+pub(super) const RETRACTED: Period = Period {
     first: Timestamp::MIN,
     last: Timestamp::MIN,
 };
@@ -73,6 +73,11 @@ pub struct Facts {
     pub facts: Vec<Fact>,
     /// True if there are more after these: at most [`FACTS_MAX`] are returned at a time.
     pub is_cut: bool,
+}
+
+/// Returns true if the fact was [retracted](Graph::retract_fact).
+pub fn is_retracted(fact: &Fact) -> bool {
+    fact.valid_to == Some(RETRACTED)
 }
 
 /// Returns the key that identifies a name of the graph: its compatibility form (Unicode NFKC),
@@ -481,7 +486,7 @@ impl Graph<'_> {
     }
 
     /// Returns the fact with this triple that is open like the given one, or has its start and end.
-    fn same_fact(&self, triple: &[String; 3], fact: &Fact) -> Result<Option<Fact>> {
+    pub(super) fn same_fact(&self, triple: &[String; 3], fact: &Fact) -> Result<Option<Fact>> {
         let Fact {
             valid_from,
             valid_to,
@@ -535,12 +540,12 @@ fn end(fact: &Fact, valid_to: Period) -> Change {
     Change::EndFact {
         id: fact.id.clone(),
         before: fact.valid_to,
-        valid_to,
+        valid_to: Some(valid_to),
     }
 }
 
 /// Returns the keys of its subject, predicate and object.
-fn triple_of(fact: &Fact) -> [String; 3] {
+pub(super) fn triple_of(fact: &Fact) -> [String; 3] {
     [&fact.subject, &fact.predicate, &fact.object].map(|name| name.key.clone())
 }
 
@@ -552,7 +557,7 @@ fn names([subject, predicate, object]: [&str; 3]) -> Result<[Name; 3]> {
     ])
 }
 
-fn name(argument: &str, text: &str) -> Result<Name> {
+pub(super) fn name(argument: &str, text: &str) -> Result<Name> {
     let spelling = text.trim();
     if spelling.len() > ENTITY_BYTES_MAX || spelling.chars().any(char::is_control) {
         let problem = format!(

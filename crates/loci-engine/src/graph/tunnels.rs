@@ -32,9 +32,9 @@ pub struct TunnelConnection {
 type FurtherChange<'a> = &'a dyn Fn(&Tunnel) -> Result<Option<Change>>;
 
 /// A collection (`None` is global) and a section.
-type LocationKey<'a> = (Option<&'a str>, &'a str);
+pub(super) type LocationKey<'a> = (Option<&'a str>, &'a str);
 
-fn place(end: &TunnelEnd) -> LocationKey<'_> {
+pub(super) fn place(end: &TunnelEnd) -> LocationKey<'_> {
     (end.collection.as_deref(), &end.section)
 }
 
@@ -54,7 +54,7 @@ fn totals(places: &[LocationCount]) -> BTreeMap<LocationKey<'_>, u64> {
 }
 
 /// Formats a location for a message.
-fn shown((collection, section): LocationKey<'_>) -> String {
+pub(super) fn shown((collection, section): LocationKey<'_>) -> String {
     format!("{}/{section}", collection.unwrap_or("global"))
 }
 
@@ -169,7 +169,7 @@ impl Graph<'_> {
     }
 
     /// Returns the condition that the data of a tunnel's owner was not wiped since.
-    fn not_wiped(&self, tunnel: &Tunnel, since: u64) -> Option<Condition> {
+    pub(super) fn not_wiped(&self, tunnel: &Tunnel, since: u64) -> Option<Condition> {
         Some(Condition::NotWiped {
             owner: tunnel.owner.clone()?,
             origin: self.caller.origin.to_owned(),
@@ -309,20 +309,23 @@ impl Graph<'_> {
 
     /// Returns the tunnels that the caller sees, oldest first, with the memories that they name.
     pub(crate) fn seen_tunnels(&self) -> Result<Vec<Tunnel>> {
-        let reader = self.caller.reader();
         let mut tunnels = self.store.tunnels(&self.caller.space)?;
-        tunnels.retain(|tunnel| {
-            // A caller that merely claims a name owns only records of its own tool set, and tunnels
-            // do not record theirs.
-            let is_owned = !self.caller.is_claimed && tunnel.owner == reader.subject;
-            tunnel.is_common || reader.everything || is_owned
-        });
+        tunnels.retain(|tunnel| self.sees(tunnel));
         Ok(tunnels)
+    }
+
+    /// Returns true if the caller sees a tunnel.
+    pub(super) fn sees(&self, tunnel: &Tunnel) -> bool {
+        let reader = self.caller.reader();
+        // A caller that merely claims a name owns only records of its own tool set, and tunnels do not
+        // record theirs.
+        let is_owned = !self.caller.is_claimed && tunnel.owner == reader.subject;
+        tunnel.is_common || reader.everything || is_owned
     }
 
     /// Repeats a change until no other process interferes. One lock serves all tunnels of a space,
     /// since their number is limited.
-    fn change_tunnels<T>(&self, attempt: impl FnMut() -> Result<T>) -> Result<T> {
+    pub(super) fn change_tunnels<T>(&self, attempt: impl FnMut() -> Result<T>) -> Result<T> {
         self.locks.change(&(&self.caller.space, "tunnels"), attempt)
     }
 

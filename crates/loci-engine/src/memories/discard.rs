@@ -4,8 +4,8 @@ use std::collections::HashSet;
 use std::slice;
 
 use loci_core::{
-    CollectionFilter, Error, ErrorCode, Filter, Forgotten, MemoryId, OwnerFilter, RecordVerb,
-    Result, Tier, Timestamp,
+    Change, CollectionFilter, Error, ErrorCode, Filter, Forgotten, MemoryId, OwnerFilter,
+    RecordKind, RecordVerb, RecordVersion, Result, Tier, Timestamp,
 };
 
 use crate::check;
@@ -70,10 +70,26 @@ impl Memories<'_> {
                 .made_from(&self.caller.space, self.caller.deleting_subject()?, &chosen)?;
         let known: HashSet<&MemoryId> = chosen.iter().collect();
         along.retain(|id| !known.contains(id));
+        let owner = self.caller.deleting_subject()?;
+        let mark = self.access.record_mark();
+        let deletion = |id: &MemoryId| {
+            Change::PutRecordVersion(Box::new(RecordVersion {
+                space: self.caller.space.clone(),
+                kind: RecordKind::Deletion,
+                id: id.as_str().to_owned(),
+                owner: Some(owner.to_owned()),
+                number: 0,
+                state: None,
+                change: mark.clone(),
+            }))
+        };
         for part in chosen.chunks(PART) {
-            if let Some(tombstones) = self.tombstones.put_of_ids(&filter, part)? {
-                self.access.commit(vec![tombstones])?;
-            }
+            let tombstones = self.tombstones.put_of_ids(&filter, part)?;
+            let changes = tombstones.into_iter().chain(part.iter().map(deletion));
+            self.access.commit(changes.collect())?;
+        }
+        for part in along.chunks(PART) {
+            self.access.commit(part.iter().map(deletion).collect())?;
         }
         loop {
             let deleted = self.store.soft_delete(

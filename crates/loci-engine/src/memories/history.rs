@@ -1,8 +1,8 @@
 //! The history of a memory: what it was between two changes, and the way back to that.
 
 use loci_core::{
-    ChangeMark, Delivery, Error, ErrorCode, Forgotten, Memory, MemoryId, RecordVerb, Redactions,
-    Result, Scope, Tier, Timestamp, Version, Visibility,
+    Caller, ChangeMark, Delivery, Error, ErrorCode, Forgotten, Memory, MemoryId, RecordVerb,
+    Redactions, Result, Scope, Tier, Timestamp, Version, Visibility,
 };
 use loci_text::indexed;
 
@@ -106,18 +106,7 @@ impl Memories<'_> {
 
     /// Returns a change as the caller may see it.
     pub(crate) fn change_note(&self, mark: &ChangeMark, owner: Option<&str>) -> ChangeNote {
-        let subject = mark.subject(owner);
-        let is_own = self.caller.principal.subject.as_deref() == Some(subject);
-        let knows = is_own || self.caller.principal.scopes.allow(Scope::Admin);
-        ChangeNote {
-            at: mark.at,
-            call: mark.call,
-            by: (!is_own).then(|| shown_name(subject)),
-            tool: mark.tool.clone(),
-            program: mark.program.clone(),
-            session: mark.session.clone().filter(|_| knows),
-            token: mark.token.clone().filter(|_| knows),
-        }
+        change_note(&self.caller, mark, owner)
     }
 
     /// Brings the state of a memory back that has this revision: text, title, tags, place and
@@ -262,6 +251,22 @@ impl Memories<'_> {
         }
         self.caller.note(RecordVerb::Changed, &note);
         self.access.without_hidden(note)
+    }
+}
+
+/// Returns a change as a caller may see it, of a record with this owner.
+pub(crate) fn change_note(caller: &Caller, mark: &ChangeMark, owner: Option<&str>) -> ChangeNote {
+    let subject = mark.subject(owner);
+    let is_own = caller.principal.subject.as_deref() == Some(subject);
+    let knows = is_own || caller.principal.scopes.allow(Scope::Admin);
+    ChangeNote {
+        at: mark.at,
+        call: mark.call,
+        by: (!is_own).then(|| shown_name(subject)),
+        tool: mark.tool.clone(),
+        program: mark.program.clone(),
+        session: mark.session.clone().filter(|_| knows),
+        token: mark.token.clone().filter(|_| knows),
     }
 }
 

@@ -4,73 +4,21 @@
 use std::collections::{HashMap, HashSet};
 
 use loci_core::{
-    ChangeQuery, Error, ErrorCode, Forgotten, Memory, MemoryId, Result, Tier, Timestamp, Version,
+    ChangeQuery, Error, ErrorCode, Forgotten, Memory, MemoryId, RecordKind, Result, Tier,
+    Timestamp, Version,
 };
 
+use crate::changes::taken_back::{CHANGES_MAX, ChangesMeant, StandingMemory, TakenBack, too_many};
 use crate::memories::Memories;
-use crate::memories::history::ChangeNote;
+use crate::memories::history::{ChangeNote, change_note};
 use crate::memories::versions::with_texts;
 
 /// The changes that are read at once.
 const PAGE: usize = 1_000;
-/// The most changes that one call takes back.
-const CHANGES_MAX: usize = 100_000;
+/// The last changes that are looked through for deletions.
+const DELETIONS_READ: usize = 1_000;
 /// Attempts at one memory while other writers change it.
 const ATTEMPTS_MAX: usize = 10;
-
-/// The changes to take back, which match all conditions. At least one must be given beside the
-/// time.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct ChangesMeant {
-    /// The changes of the call with this number.
-    pub call: Option<u64>,
-    /// The changes of this session of a program.
-    pub session: Option<String>,
-    /// The changes of this program.
-    pub program: Option<String>,
-    /// The changes by this user; `anonymous` for callers without a name.
-    pub by: Option<String>,
-    /// The changes with the token of this id.
-    pub token: Option<String>,
-    /// Only changes at this time or later.
-    pub since: Option<Timestamp>,
-}
-
-/// The memories whose changes were taken back, or would be.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct TakenBack {
-    /// The number of changes that matched.
-    pub changes: usize,
-    /// Memories that the changes stored, which are forgotten now: `loci unforget` brings them back.
-    pub forgotten: Vec<MemoryId>,
-    /// Memories that are again what they were before.
-    pub restored: Vec<MemoryId>,
-    /// Memories that were in that state already.
-    pub unchanged: Vec<MemoryId>,
-    /// Memories that stay, because another change came later, or because the caller may not change
-    /// them.
-    pub stands: Vec<StandingMemory>,
-}
-
-/// A memory that stays as it is.
-#[derive(Debug, Clone, PartialEq)]
-pub struct StandingMemory {
-    /// The memory.
-    pub memory: Memory,
-    /// The later change; `None` if it is not known.
-    pub later: Option<ChangeNote>,
-    /// Why it stays, as part of a sentence.
-    pub reason: String,
-}
-
-/// The memories that a call changed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ChangedMemories {
-    /// The call, by its last change.
-    pub note: ChangeNote,
-    /// The memories that the caller may read, the one that was changed last first.
-    pub memories: Vec<MemoryId>,
-}
 
 /// The memories with changes that are meant, the latest change first, and the revisions before these.
 #[derive(Default)]
@@ -87,22 +35,19 @@ enum Step {
 }
 
 impl Memories<'_> {
-    /// Takes changes back, the memory that was changed last first: a memory that they stored is
-    /// forgotten, another one gets the state from before the first of the latest changes that match.
-    /// A memory that was changed later stands and is named. Deleted memories, and changes that are not kept
-    /// any more, are left out. Each memory is a change of its own, which can be taken back in turn;
-    /// with `is_dry_run` nothing is changed.
+    /// Takes changes of memories back, the memory that was changed last first: one that they stored is
+    /// forgotten, another one gets the state from before the first of the latest changes that match. A
+    /// memory that was changed later stands.
     ///
     /// # Errors
-    /// `invalid_argument` without a condition, or for more than 100,000 changes; `not_found` if
-    /// no change matches; `conflict` if other writers keep changing a memory; `unavailable` if the store
-    /// or the folder of notes cannot be written: then some memories are changed, and the next call goes
-    /// on.
-    pub fn take_back(&self, meant: &ChangesMeant, is_dry_run: bool) -> Result<TakenBack> {
+    /// As for [`Changes::take_back`](crate::Changes::take_back), but for `not_found`.
+    pub(crate) fn take_back(&self, meant: &ChangesMeant, is_dry_run: bool) -> Result<TakenBack> {
+        // What was deleted is there again when the other changes of the same memory are looked at.
+        let deleted = self.take_deletions_back(meant, is_dry_run)?;
         let Matching { ids, revisions } = self.changes_meant(meant)?;
         let mut taken = TakenBack {
-            changes: revisions.values().map(HashSet::len).sum(),
-            ..TakenBack::default()
+            changes: deleted.changes + revisions.values().map(HashSet::len).sum::<usize>(),
+            ..deleted
         };
         for id in ids {
             if let Some(of_memory) = revisions.get(&id) {
@@ -112,13 +57,80 @@ impl Memories<'_> {
         Ok(taken)
     }
 
-    /// Returns the calls that changed memories which the caller may read, the last one first, as far as
-    /// versions are kept.
-    ///
-    /// # Errors
-    /// `unavailable` if the store cannot be read.
-    pub fn last_changes(&self, limit: usize) -> Result<Vec<ChangedMemories>> {
-        let mut calls: Vec<ChangedMemories> = Vec::new();
+    /// Brings soft-deleted memories back, with what was deleted along with them.
+    fn take_deletions_back(&self, meant: &ChangesMeant, is_dry_run: bool) -> Result<TakenBack> {
+        let query = ChangeQuery {
+            limit: CHANGES_MAX + 1,
+            ..meant.query(&self.caller.space)
+        };
+        let changes = self.store.record_changes(&query)?;
+        if changes.len() > CHANGES_MAX {
+            return Err(too_many());
+        }
+        let mut taken = TakenBack::default();
+        let deletions = changes
+            .into_iter()
+            .filter(|change| change.kind == RecordKind::Deletion);
+        // One may bring another back that was deleted along with it, so all are looked at first.
+        for id in deletions.map(|change| MemoryId::new(change.id)) {
+            let Some(memory) = self.deleted_as(&id)? else {
+                continue;
+            };
+            taken.changes += 1;
+            if self.caller.may_write(&memory) {
+                taken.restored.push(id);
+            } else {
+                taken.stands.push(StandingMemory {
+                    memory,
+                    later: None,
+                    reason: "you may only read it".to_owned(),
+                });
+            }
+        }
+        if !is_dry_run {
+            for id in &taken.restored {
+                self.undelete(id)?;
+            }
+        }
+        Ok(taken)
+    }
+
+    /// Returns the soft-deleted memory with this id, if the caller could read it.
+    fn deleted_as(&self, id: &MemoryId) -> Result<Option<Memory>> {
+        let found = self.access.soft_deleted(id)?;
+        Ok(found
+            .map(|found| found.memory)
+            .filter(|memory| memory.id == *id))
+    }
+
+    /// Returns the calls that deleted memories softly which are still deleted, the last one first.
+    pub(crate) fn last_deletions(&self, limit: usize) -> Result<Vec<(ChangeNote, Vec<MemoryId>)>> {
+        let versions = self.store.record_changes(&ChangeQuery {
+            space: self.caller.space.clone(),
+            limit: DELETIONS_READ,
+            ..ChangeQuery::default()
+        })?;
+        let mut calls: Vec<(ChangeNote, Vec<MemoryId>)> = Vec::new();
+        for version in versions {
+            let id = MemoryId::new(version.id);
+            if version.kind != RecordKind::Deletion || self.deleted_as(&id)?.is_none() {
+                continue;
+            }
+            let note = change_note(&self.caller, &version.change, None);
+            let is_full = calls.len() == limit;
+            match calls.iter_mut().find(|(known, _)| known.call == note.call) {
+                Some((_, memories)) => memories.push(id),
+                None if is_full => break,
+                None => calls.push((note, vec![id])),
+            }
+        }
+        Ok(calls)
+    }
+
+    /// Returns the calls that changed memories, with the memories that the caller may read, the last
+    /// one first.
+    pub(crate) fn last_changes(&self, limit: usize) -> Result<Vec<(ChangeNote, Vec<MemoryId>)>> {
+        let mut calls: Vec<(ChangeNote, Vec<MemoryId>)> = Vec::new();
         let mut query = ChangeQuery {
             space: self.caller.space.clone(),
             limit: PAGE,
@@ -140,15 +152,15 @@ impl Memories<'_> {
                     continue;
                 };
                 let is_full = calls.len() == limit;
-                let known = calls.iter_mut().find(|call| call.note.call == mark.call);
+                let known = calls.iter_mut().find(|(note, _)| note.call == mark.call);
                 match known {
-                    Some(call) if call.memories.contains(&version.memory) => {}
-                    Some(call) => call.memories.push(version.memory.clone()),
+                    Some((_, memories)) if memories.contains(&version.memory) => {}
+                    Some((_, memories)) => memories.push(version.memory.clone()),
                     None if is_full => return Ok(calls),
-                    None => calls.push(ChangedMemories {
-                        note: self.change_note(mark, *owner),
-                        memories: vec![version.memory.clone()],
-                    }),
+                    None => {
+                        let note = self.change_note(mark, *owner);
+                        calls.push((note, vec![version.memory.clone()]));
+                    }
                 }
             }
             match after(&page) {
@@ -160,33 +172,9 @@ impl Memories<'_> {
 
     /// Returns the memories with changes that are meant.
     fn changes_meant(&self, meant: &ChangesMeant) -> Result<Matching> {
-        let ChangesMeant {
-            call,
-            session,
-            program,
-            by,
-            token,
-            since,
-        } = meant.clone();
-        if call.is_none()
-            && [&session, &program, &by, &token]
-                .iter()
-                .all(|it| it.is_none())
-        {
-            let message =
-                "name what to take back: a change, a session, a program, a user or a token";
-            return Err(Error::new(ErrorCode::InvalidArgument, message));
-        }
         let mut query = ChangeQuery {
-            space: self.caller.space.clone(),
-            since,
-            by,
-            program,
-            session,
-            token,
-            call,
-            after: None,
             limit: PAGE,
+            ..meant.query(&self.caller.space)
         };
         let mut matching = Matching::default();
         let mut count = 0;
@@ -203,25 +191,13 @@ impl Memories<'_> {
             }
             count += page.len();
             if count > CHANGES_MAX {
-                let message = format!(
-                    "more than {CHANGES_MAX} changes match; take them back in parts, with a later time"
-                );
-                return Err(Error::about_argument(
-                    ErrorCode::InvalidArgument,
-                    "since",
-                    message,
-                ));
+                return Err(too_many());
             }
             match after(&page) {
                 Some(place) => query.after = Some(place),
-                None => break,
+                None => return Ok(matching),
             }
         }
-        if matching.ids.is_empty() {
-            let message = "no change that is kept matches; `loci history` lists the last ones";
-            return Err(Error::not_found(message));
-        }
-        Ok(matching)
     }
 
     fn take_back_of(

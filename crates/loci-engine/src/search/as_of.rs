@@ -14,11 +14,13 @@ use loci_core::{
 use loci_text::analysis::query_terms;
 use loci_text::indexed;
 
+use crate::budget::FittedMemory;
 use crate::check;
 use crate::listings::list::List;
 use crate::models::Urgency;
 use crate::search::Search;
-use crate::search::recall::Recall;
+use crate::search::recall::{Hit, Recall, RecallResults};
+use crate::search::signals::Signals;
 
 /// The versions and memories that are read at once.
 const READ_AT_ONCE: usize = 500;
@@ -108,6 +110,42 @@ impl Search<'_> {
         Ok(hits)
     }
 
+    /// Does the same, cut to a budget of `tokens`, or of the installation: the beginnings of long texts,
+    /// and as many results as there is room for. Their scores and relevances are what they have in
+    /// common with the question.
+    ///
+    /// # Errors
+    /// As for [`recall_as_of`](Self::recall_as_of).
+    pub(crate) fn recall_as_of_within(
+        &self,
+        request: &Recall<'_>,
+        at: Timestamp,
+        tokens: Option<usize>,
+    ) -> Result<RecallResults> {
+        let found = self.recall_as_of(request, at)?;
+        let (memories, scores): (Vec<Memory>, Vec<f64>) =
+            found.into_iter().map(|hit| (hit.memory, hit.score)).unzip();
+        let all = memories.len();
+        let shown = self.budgets.cut_to_budget(memories, tokens)?;
+        let left_out = all - shown.len();
+        let hit = |(shown, score): (FittedMemory, f64)| Hit {
+            memory: shown.memory,
+            length: shown.length,
+            score,
+            signals: Signals {
+                relevance: score,
+                ..Signals::default()
+            },
+            repeats: Vec::new(),
+        };
+        Ok(RecallResults {
+            hits: shown.into_iter().zip(scores).map(hit).collect(),
+            left_out,
+            degraded: None,
+            strength: None,
+        })
+    }
+
     /// Returns the memories that a list would have shown at a time, last updated first; only of these
     /// kinds, if there are any.
     ///
@@ -191,18 +229,11 @@ impl Search<'_> {
 
     /// Puts the memories together that were changed since a time and that the caller may read now.
     fn past(&self, at: Timestamp) -> Result<Past> {
-        let now = self.access.now();
-        let kept = i64::try_from(self.policy.history_seconds).unwrap_or(i64::MAX);
-        if at > now {
-            return Err(Error::invalid("as_of", "lies in the future"));
-        }
-        if kept > 0 && at < now.plus_seconds(-kept) {
-            let days = kept / 86_400;
-            let problem = format!(
-                "lies before what is kept: `history_days` is {days}, so name a time since then"
-            );
-            return Err(Error::invalid("as_of", problem));
-        }
+        check_kept(
+            "as_of",
+            at,
+            (self.access.now(), self.policy.history_seconds),
+        )?;
         let mut past = Past {
             at,
             changed: self.deleted_since(at)?,
@@ -372,6 +403,27 @@ impl Search<'_> {
         }
         Ok(replaced)
     }
+}
+
+/// Fails if it is not kept what was known at a time, because it lies in the future or before
+/// `history_seconds`.
+pub(crate) fn check_kept(
+    argument: &str,
+    at: Timestamp,
+    (now, history_seconds): (Timestamp, u64),
+) -> Result<()> {
+    let kept = i64::try_from(history_seconds).unwrap_or(i64::MAX);
+    if at > now {
+        return Err(Error::invalid(argument, "lies in the future"));
+    }
+    if kept > 0 && at < now.plus_seconds(-kept) {
+        let days = kept / 86_400;
+        let problem = format!(
+            "lies before what is kept: `history_days` is {days}, so name a time since then"
+        );
+        return Err(Error::invalid(argument, problem));
+    }
+    Ok(())
 }
 
 /// Returns a filter for memories as they stood at a time.

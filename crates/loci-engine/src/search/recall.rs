@@ -5,7 +5,7 @@ use std::vec;
 
 use loci_core::{
     Access, Candidate, CandidateQuery, Candidates, CollectionFilter, Filter, Memory, MemoryId,
-    QueryVector, Result, Superseded, Tier,
+    QueryVector, Result, Superseded, Tier, Timestamp,
 };
 use loci_text::dates;
 use loci_text::query::Query;
@@ -88,6 +88,9 @@ pub struct Recall<'a> {
     pub counts_access: bool,
     /// True if the reranker of the engine, if it has one, orders the best candidates.
     pub is_reranked: bool,
+    /// What was known at this time, not what is stored now; only in
+    /// [`recall_within`](crate::Search::recall_within).
+    pub as_of: Option<Timestamp>,
 }
 
 impl<'a> Recall<'a> {
@@ -105,6 +108,7 @@ impl<'a> Recall<'a> {
             ranking,
             counts_access: false,
             is_reranked: true,
+            as_of: None,
         }
     }
 }

@@ -14,12 +14,16 @@ impl Search<'_> {
     /// many results as there is room for, best first, at least one.
     ///
     /// # Errors
-    /// As for [`recall`](crate::Search::recall).
+    /// As for [`recall`](crate::Search::recall); with a time, as for
+    /// [`recall_as_of`](crate::Search::recall_as_of).
     pub fn recall_within(
         &self,
         request: &Recall<'_>,
         tokens: Option<usize>,
     ) -> Result<RecallResults> {
+        if let Some(at) = request.as_of {
+            return self.recall_as_of_within(request, at, tokens);
+        }
         self.recall_as(request, |ranking, found| {
             within(found, self.budget_of(ranking, tokens), request.query)
         })

@@ -1,13 +1,13 @@
 //! Tests of the history of memories, and of the way back.
 
-use loci_core::{ChangeQuery, Delivery, LOCAL, VersionStore};
+use loci_core::{ChangeQuery, Clock, Delivery, LOCAL, Store, VersionStore};
 use loci_engine::{CallInfo, ChangesMeant, Effect, MemoryState, Refile, TakenBack};
 
 use super::reconciling::vault;
 use super::*;
 
 /// Makes a call of a caller whose client, session and token have these names.
-fn in_call<T>(
+pub(super) fn in_call<T>(
     engine: &Engine,
     (caller, session): (&Caller, &str),
     run: impl FnOnce(&loci_engine::Parts<'_>) -> T,
@@ -23,7 +23,7 @@ fn in_call<T>(
     engine.call(caller, info, |call| Ok(run(call))).unwrap()
 }
 
-fn remember(parts: &loci_engine::Parts<'_>, text: &str) -> MemoryId {
+pub(super) fn remember(parts: &loci_engine::Parts<'_>, text: &str) -> MemoryId {
     let request = fact(text, Visibility::Common);
     parts.memories().remember(request).unwrap().memory.id
 }
@@ -32,15 +32,15 @@ fn states(engine: &Engine, caller: &Caller, id: &MemoryId) -> Vec<MemoryState> {
     engine.system(caller).memories().history(id).unwrap()
 }
 
-fn take_back(engine: &Engine, caller: &Caller, meant: &ChangesMeant) -> TakenBack {
+pub(super) fn take_back(engine: &Engine, caller: &Caller, meant: &ChangesMeant) -> TakenBack {
     engine
         .system(caller)
-        .memories()
+        .changes()
         .take_back(meant, false)
         .unwrap()
 }
 
-fn of_session(session: &str) -> ChangesMeant {
+pub(super) fn of_session(session: &str) -> ChangesMeant {
     ChangesMeant {
         session: Some(session.to_owned()),
         ..ChangesMeant::default()
@@ -163,7 +163,7 @@ fn all_of_a_session_is_taken_back_but_for_what_was_changed_later() {
     let meant = of_session("bad");
     let preview = engine
         .system(&ann)
-        .memories()
+        .changes()
         .take_back(&meant, true)
         .unwrap();
     assert_eq!(
@@ -240,7 +240,7 @@ fn what_to_take_back_is_named_by_call_user_program_token_and_time() {
     for (meant, ids) in rows {
         let taken = engine
             .system(&admin)
-            .memories()
+            .changes()
             .take_back(&meant, true)
             .unwrap();
         let mut forgotten: Vec<&MemoryId> = taken.forgotten.iter().collect();
@@ -252,12 +252,12 @@ fn what_to_take_back_is_named_by_call_user_program_token_and_time() {
             since: Some(future),
             ..meant
         };
-        let refused = engine.system(&admin).memories().take_back(&later, true);
+        let refused = engine.system(&admin).changes().take_back(&later, true);
         assert_eq!(refused.unwrap_err().code, ErrorCode::NotFound);
     }
     let refused = engine
         .system(&admin)
-        .memories()
+        .changes()
         .take_back(&any, true)
         .unwrap_err();
     assert_eq!(refused.code, ErrorCode::InvalidArgument);
@@ -457,4 +457,49 @@ fn versions_go_after_the_time_that_is_set() {
     let texts: Vec<&str> = kept.iter().map(|it| &*it.memory.content).collect();
     assert_eq!(texts, ["hornets", "wasps"]);
     assert!(!kept[1].is_first && kept[1].began.is_none());
+}
+
+/// A version between two others stays until the older one goes, because that may have its text.
+#[test]
+fn a_clock_that_jumps_back_leaves_each_version_its_text() {
+    let Bench {
+        engine,
+        store,
+        clock,
+    } = bench();
+    let local = Caller::local();
+    let parts = engine.system(&local);
+    let start = clock.now();
+    let id = remember(&parts, "bees");
+    clock.advance(40 * 86_400);
+    let pinned = Refile {
+        delivery: Some(Delivery::Bootstrap),
+        ..Refile::default()
+    };
+    parts.memories().refile(&id, pinned).unwrap();
+    clock.set(start.plus_seconds(60));
+    parts.memories().update(&id, "wasps", None).unwrap();
+    let texts = || -> Vec<String> {
+        let kept = states(&engine, &local, &id).into_iter();
+        kept.map(|it| it.memory.content).collect()
+    };
+    assert_eq!(texts(), ["wasps", "bees", "bees"]);
+    // The change of the text is due, and the pin before it is not.
+    let sweep = |days: i64| {
+        let before = start.plus_seconds(days * 86_400);
+        let sweep = loci_core::Sweep {
+            expired_at: Timestamp::MIN,
+            deleted_until: Timestamp::MIN,
+            audited_before: Timestamp::MIN,
+            wiped_before: Timestamp::MIN,
+            counted_before: i64::MIN,
+            changed_before: before,
+        };
+        let partition = store.partition_of(&Space::default());
+        while store.sweep(&partition, &sweep, 9).unwrap() > 0 {}
+    };
+    sweep(30);
+    assert_eq!(texts(), ["wasps", "bees", "bees"]);
+    sweep(41);
+    assert_eq!(texts(), ["wasps"]);
 }

@@ -964,7 +964,7 @@ fn a_fact_that_is_there_twice_comes_in_once() {
     let ends = Change::EndFact {
         id: "open".to_owned(),
         before: None,
-        valid_to: day(2),
+        valid_to: Some(day(2)),
     };
     let open = Fact {
         valid_to: None,

@@ -36,6 +36,7 @@ mod provenance;
 mod quoting;
 mod recalls;
 mod reconciling;
+mod record_history;
 mod redacting;
 mod reranking;
 mod room_graph;

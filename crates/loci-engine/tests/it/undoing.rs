@@ -182,7 +182,7 @@ fn what_was_changed_since_stays_and_what_was_deleted_is_gone() {
     let ended = loci_core::Change::EndFact {
         id: "ended".to_owned(),
         before: None,
-        valid_to: end,
+        valid_to: Some(end),
     };
     store
         .commit(loci_core::Batch::new(Space::default(), vec![ended]))

@@ -2,7 +2,7 @@
 //! Changes of earlier sessions follow, which the store keeps.
 
 use loci_core::{Forgotten, Result, Tier};
-use loci_engine::ChangedMemories;
+use loci_engine::ChangesOfCall;
 use serde::{Deserialize, Serialize};
 
 use crate::request::{CLIENT, RequestContext};
@@ -26,14 +26,16 @@ pub(crate) struct History {
     pub(crate) earlier: Vec<EarlierChange>,
 }
 
-/// A change of memories that a person made in an earlier session.
+/// A change of memories, facts and tunnels that a person made in an earlier session.
 #[derive(Serialize)]
 pub(crate) struct EarlierChange {
     pub(crate) at: UtcTimestamp,
     /// The name of the change, as in the log.
     pub(crate) tool: String,
     pub(crate) memories: u64,
-    /// The title of the first one.
+    /// The number of facts and tunnels.
+    pub(crate) records: u64,
+    /// The title of the first memory, or the first fact or tunnel in few words.
     pub(crate) title: String,
     /// The number by which it is taken back.
     pub(crate) undo: u64,
@@ -50,8 +52,7 @@ pub(crate) fn view(context: &RequestContext<'_>, _: HistoryQuery) -> Result<Hist
         });
     };
     let since = session.first_change().unwrap_or(context.visitor.now);
-    let memories = context.call().memories();
-    let calls = memories.last_changes(CALLS_READ)?.into_iter();
+    let calls = context.call().changes().last(CALLS_READ)?.into_iter();
     let earlier = calls
         .filter(|call| {
             let is_of_page = call.note.program.as_deref() == Some(CLIENT);
@@ -64,7 +65,7 @@ pub(crate) fn view(context: &RequestContext<'_>, _: HistoryQuery) -> Result<Hist
     })
 }
 
-fn shown(context: &RequestContext<'_>, call: ChangedMemories) -> EarlierChange {
+fn shown(context: &RequestContext<'_>, call: ChangesOfCall) -> EarlierChange {
     let memories = context.call().memories();
     let first = call.memories.first();
     let first = first.and_then(|id| memories.show_of(id, &Tier::ALL, Forgotten::Show).ok());
@@ -72,7 +73,15 @@ fn shown(context: &RequestContext<'_>, call: ChangedMemories) -> EarlierChange {
         at: UtcTimestamp(call.note.at),
         tool: call.note.tool,
         memories: call.memories.len() as u64,
-        title: first.map_or_else(String::new, |memory| context.card(&memory).title),
+        records: call.records.len() as u64,
+        title: match first {
+            Some(memory) => context.card(&memory).title,
+            None => call
+                .records
+                .into_iter()
+                .next()
+                .map_or_else(String::new, |record| record.label),
+        },
         undo: call.note.call,
     }
 }

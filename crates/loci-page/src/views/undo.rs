@@ -1,7 +1,7 @@
 //! Taking a change back: one of this session, or one of an earlier session, which the store keeps.
 
 use loci_core::{Error, ErrorCode, Result};
-use loci_engine::{ChangesMeant, Effect, TakenBack};
+use loci_engine::{ChangesMeant, Effect, RecordOutcome, TakenBack};
 use serde::Deserialize;
 
 use crate::change::{Change, Refusal, own_path};
@@ -47,27 +47,40 @@ fn undo_call(context: &RequestContext<'_>, number: u64, next: String) -> Result<
         ..ChangesMeant::default()
     };
     let taken = context.logged(("undo", "memory:write", Effect::Write), None, |call| {
-        call.memories().take_back(&meant, false)
+        call.changes().take_back(&meant, false)
     })?;
     let TakenBack {
         forgotten,
         restored,
         stands,
+        records,
         ..
     } = taken;
-    let changed = (forgotten.len() + restored.len()) as u64;
-    if changed == 0 && stands.is_empty() {
+    let is_done = |outcome: &RecordOutcome| {
+        matches!(outcome, RecordOutcome::Removed | RecordOutcome::Restored)
+    };
+    let done = records.iter().filter(|it| is_done(&it.outcome)).count();
+    let changed = (forgotten.len() + restored.len() + done) as u64;
+    let standing = records.into_iter().filter_map(|it| match it.outcome {
+        RecordOutcome::Stands { reason, .. } => Some(Refusal {
+            id: it.record.id,
+            reason,
+        }),
+        _ => None,
+    });
+    let mut refused: Vec<Refusal> = standing.collect();
+    if changed == 0 && stands.is_empty() && refused.is_empty() {
         let message = "this change was taken back already";
         return Err(Error::new(ErrorCode::NotFound, message));
     }
-    let refused = stands.into_iter().map(|it| Refusal {
+    refused.extend(stands.into_iter().map(|it| Refusal {
         id: it.memory.id.as_str().to_owned(),
         reason: it.reason,
-    });
+    }));
     Ok(Change {
         message: "done-undone",
         changed,
-        refused: refused.collect(),
+        refused,
         undo: None,
         next,
     })

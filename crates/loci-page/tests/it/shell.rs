@@ -168,6 +168,67 @@ async fn a_change_of_an_earlier_session_is_taken_back() {
     assert_eq!(shown["items"][0]["id"], id.as_str(), "{shown}");
 }
 
+/// So does a fact that was added or ended then.
+#[tokio::test]
+async fn a_fact_of_an_earlier_session_is_taken_back() {
+    let installation = TestPage::new();
+    let mut before = installation.browser("ann").await;
+    let fact = [
+        ("subject", "Ada"),
+        ("predicate", "works at"),
+        ("object", "Acme"),
+    ];
+    before.post("/facts/add", &fact).await;
+    let facts = before.get("/api/v1/facts?entity=Ada").await.json();
+    let id = facts["lanes"][0]["facts"][0]["id"].as_str().unwrap();
+    installation.clock.advance(60);
+    let end = [&fact[..], &[("id", id), ("ended", "2026-01-31")]].concat();
+    before.post("/facts/end", &end).await;
+    installation.clock.advance(60);
+    let mut after = installation.browser("ann").await;
+    let number = |history: &str| -> Vec<String> {
+        let parts = history.split("name=\"number\" value=\"").skip(1);
+        let numbers = parts.map(|part| part.split('"').next().unwrap().to_owned());
+        numbers.collect()
+    };
+    let history = after.get("/history").await.text;
+    assert!(history.contains("Ada works at Acme"), "{history}");
+    let numbers = number(&history);
+    assert_eq!(numbers.len(), 2, "{history}");
+    let shown = |facts: &serde_json::Value| facts["lanes"][0]["facts"][0].clone();
+    let ended = after.get("/api/v1/facts?entity=Ada").await.json();
+    assert_ne!(
+        shown(&ended)["valid_to"],
+        serde_json::Value::Null,
+        "{ended}"
+    );
+    let undo = |number: &str| {
+        [
+            ("number", number.to_owned()),
+            ("next", "/history".to_owned()),
+        ]
+    };
+    for (number, left) in [(&numbers[0], 1), (&numbers[1], 0)] {
+        let fields = undo(number);
+        let fields = fields
+            .each_ref()
+            .map(|(name, value)| (*name, value.as_str()));
+        let undone = after.post("/undo", &fields).await;
+        assert_eq!(undone.location(), "/history", "{}", undone.text);
+        let facts = after.get("/api/v1/facts?entity=Ada").await.json();
+        let lanes = facts["lanes"].as_array().unwrap();
+        assert_eq!(lanes.len(), left, "{facts}");
+        if left > 0 {
+            assert_eq!(
+                shown(&facts)["valid_to"],
+                serde_json::Value::Null,
+                "{facts}"
+            );
+            assert_eq!(shown(&facts)["id"], id, "{facts}");
+        }
+    }
+}
+
 #[tokio::test]
 async fn programs_ask_what_was_known() {
     let installation = TestPage::new();

@@ -5,17 +5,17 @@ use loci_core::{
     ChangeQuery, DailyCount, DailyQuery, Decision, DecisionStore, Entity, EntityQuery, Examined,
     ExaminedUntil, Fact, FactCounts, FactQuery, FactStore, FailedJob, Filter, IdempotencyStore,
     IdempotentReply, Job, JobCounts, JobStore, KeyedHash, MemoryId, NoteFile, NoteStore, OpenItem,
-    OpenItemStore, Partition, QueryVector, Result, Salt, SettingStore, SourceFile, SourceStore,
-    Space, Timestamp, ToExamine, Token, TokenHash, TokenStore, Tombstone, TombstoneStore, Tunnel,
-    TunnelStore, Version, VersionStore, check_lease,
+    OpenItemStore, Partition, QueryVector, RecordKind, RecordVersion, Result, Salt, SettingStore,
+    SourceFile, SourceStore, Space, Timestamp, ToExamine, Token, TokenHash, TokenStore, Tombstone,
+    TombstoneStore, Tunnel, TunnelStore, Version, VersionStore, check_lease,
 };
 
 use super::{PostgresStore, space_of};
 use crate::scope::Scope;
 use crate::transaction::Needs;
 use crate::{
-    archive, audit, cache_entries, daily, decisions, facts, jobs, notes, open_items, replies,
-    settings, source_files, tokens, tombstones, tunnels, versions,
+    archive, audit, cache_entries, daily, decisions, facts, jobs, notes, open_items,
+    record_versions, replies, settings, source_files, tokens, tombstones, tunnels, versions,
 };
 
 /// Returns what a write on behalf of an owner needs to know.
@@ -189,6 +189,23 @@ impl VersionStore for PostgresStore {
     fn changes(&self, query: &ChangeQuery) -> Result<Vec<Version>> {
         self.server.read(&query.space, async |session| {
             versions::changes(session, query).await
+        })
+    }
+
+    fn record_versions(
+        &self,
+        space: &Space,
+        kind: RecordKind,
+        id: &str,
+    ) -> Result<Vec<RecordVersion>> {
+        self.server.read(space, async |session| {
+            record_versions::of_record(session, space, kind, id).await
+        })
+    }
+
+    fn record_changes(&self, query: &ChangeQuery) -> Result<Vec<RecordVersion>> {
+        self.server.read(&query.space, async |session| {
+            record_versions::changes(session, query).await
         })
     }
 }

@@ -12,7 +12,10 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
-use loci_core::{Batch, Change, ContentHash, IdempotentReply, ModelId, Store, Vector, Version};
+use loci_core::{
+    Batch, Change, ChangeMark, ContentHash, Fact, IdempotentReply, ModelId, Name, Period,
+    RecordKind, RecordVersion, Store, Vector, Version,
+};
 use loci_store_postgres::{Options, PostgresStore};
 use loci_testkit::contract::{memory, passage, put};
 use loci_testkit::postgres::{PLAIN_ROLE, has_row_security, server_url};
@@ -143,7 +146,7 @@ fn every_key_begins_with_the_space() {
     });
 }
 
-/// Embeds a memory by two models, and keeps a reply with its text and a version of it, because the few steps of the model
+/// Embeds a memory by two models, and keeps a reply with its text, a version of it and one of a tunnel, because the few steps of the model
 /// check leave no rows of these.
 fn leave_rows(store: &PostgresStore) {
     let memory = memory("embedded");
@@ -171,10 +174,58 @@ fn leave_rows(store: &PostgresStore) {
     };
     let reply = Change::PutIdempotentReply(Box::new(reply));
     let version = Change::PutVersion(Box::new(Version::of(&memory)));
-    for change in [embed("one"), embed("another"), reply, version] {
+    let deleted = Change::PutRecordVersion(Box::new(RecordVersion {
+        space: memory.space.clone(),
+        kind: RecordKind::Tunnel,
+        id: "deleted".to_owned(),
+        owner: None,
+        number: 0,
+        state: None,
+        change: ChangeMark {
+            at: memory.created_at,
+            by: None,
+            tool: "tool".to_owned(),
+            program: None,
+            session: None,
+            token: None,
+            call: 1,
+        },
+    }));
+    // A fact that ends and is open again.
+    let end = Some(Period {
+        first: memory.created_at,
+        last: memory.created_at,
+    });
+    let name = || Name {
+        key: "a".to_owned(),
+        spelling: "A".to_owned(),
+    };
+    let fact = Change::PutFact(Box::new(Fact {
+        space: memory.space.clone(),
+        id: "again".to_owned(),
+        subject: name(),
+        predicate: name(),
+        object: name(),
+        valid_from: None,
+        valid_to: None,
+        source: None,
+        author: None,
+        created_at: memory.created_at,
+    }));
+    let ends = |before, valid_to| Change::EndFact {
+        id: "again".to_owned(),
+        before,
+        valid_to,
+    };
+    let of_fact = [fact, ends(None, end), ends(end, None)];
+    let of_memory = [embed("one"), embed("another"), reply, version, deleted];
+    for change in of_memory.into_iter().chain(of_fact) {
         let batch = Batch::new(memory.space.clone(), vec![change]);
         store.commit(batch).unwrap();
     }
+    let (space, now) = (&memory.space, memory.created_at);
+    let pseudonym = Some("wiped-1");
+    store.wipe(space, "nobody", None, pseudonym, now).unwrap();
 }
 
 /// Lets the store send its statements.

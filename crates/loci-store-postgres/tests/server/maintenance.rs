@@ -141,7 +141,8 @@ pub(crate) const UNDO_FROM_9: &str = "DROP INDEX @fact_about_itself; DROP INDEX 
     ALTER TABLE @memory DROP COLUMN said_by, DROP COLUMN program, DROP COLUMN session; \
     DELETE FROM @version WHERE content IS NULL; ALTER TABLE @version ALTER COLUMN content SET NOT NULL, \
     DROP COLUMN properties, DROP COLUMN changed_at, DROP COLUMN changed_by, DROP COLUMN tool, DROP COLUMN program, \
-    DROP COLUMN session, DROP COLUMN token, DROP COLUMN call";
+    DROP COLUMN session, DROP COLUMN token, DROP COLUMN call; \
+    DROP TABLE @record_version";
 
 #[test]
 fn what_is_derived_is_checked_and_repaired() {

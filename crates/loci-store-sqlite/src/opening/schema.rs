@@ -13,7 +13,7 @@ pub(crate) const APPLICATION_ID: i64 = 0x6c6f_6369;
 
 /// Every migration that was ever released, oldest first. Each sets `user_version` to its own
 /// number, so that one look tells whether there is anything to do.
-const MIGRATIONS: [(&str, &str); 21] = [
+const MIGRATIONS: [(&str, &str); 22] = [
     (
         "V1__memories",
         include_str!("../../migrations/V1__memories.sql"),
@@ -94,6 +94,10 @@ const MIGRATIONS: [(&str, &str); 21] = [
     (
         "V21__lists",
         include_str!("../../migrations/V21__lists.sql"),
+    ),
+    (
+        "V22__record_versions",
+        include_str!("../../migrations/V22__record_versions.sql"),
     ),
 ];
 

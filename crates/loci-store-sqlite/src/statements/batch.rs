@@ -6,8 +6,8 @@ use rusqlite::Connection;
 use crate::failure::{Result, assert_same_space, memory_conflict};
 use crate::statements::wipes::not_wiped;
 use crate::statements::{
-    facts, idempotent_replies, import_record, jobs, note_files, settings, source_files, tombstones,
-    tunnels, versions, write,
+    facts, idempotent_replies, import_record, jobs, note_files, record_versions, settings,
+    source_files, tombstones, tunnels, versions, write,
 };
 
 /// Checks a batch and applies all its changes.
@@ -128,6 +128,13 @@ fn apply_to_records(connection: &Connection, space: &Space, change: &Change) -> 
             valid_to,
         } => facts::end(connection, space, id, *before, *valid_to)?,
         Change::DeleteFacts { facts } => facts::delete(connection, space, facts)?,
+        Change::PutRecordVersion(version) => {
+            assert_same_space(space, &version.space, "a former state")?;
+            record_versions::put(connection, version)?;
+        }
+        Change::DeleteRecordVersions { kind, id } => {
+            record_versions::delete(connection, space, *kind, id)?;
+        }
         Change::PutTunnel { tunnel, expect } => {
             assert_same_space(space, &tunnel.space, "a tunnel")?;
             tunnels::put(connection, tunnel, expect.as_deref())?;

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use loci_core::{Entity, EntityQuery, Fact, FactCounts, FactQuery, Name, Period, Space, Timestamp};
+use loci_core::{
+    Entity, EntityQuery, Fact, FactCounts, FactQuery, Name, Period, RecordKind, Space, Timestamp,
+};
 use loci_index::sql::{of_entities, of_facts};
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, params};
@@ -10,6 +12,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use crate::failure::{Result, conflict, map_unique_violation};
 use crate::statements::change_feed::record_other_change;
 use crate::statements::filter_sql::{Sqlite, parameters};
+use crate::statements::record_versions;
 use crate::statements::row::{none_broken, read_all, verify_checksum};
 
 /// The condition that a row of `fact AS f` is as it was written.
@@ -145,7 +148,7 @@ pub(crate) fn end(
     space: &Space,
     id: &str,
     before: Option<Period>,
-    valid_to: Period,
+    valid_to: Option<Period>,
 ) -> Result<()> {
     let broken =
         format!("SELECT 1 FROM fact AS f WHERE f.space = ?1 AND f.id = ?2 AND NOT {HOLDS}");
@@ -153,14 +156,19 @@ pub(crate) fn end(
     let sql = "UPDATE fact SET to_first = ?5, to_last = ?6
         WHERE space = ?1 AND id = ?2 AND to_first IS ?3 AND to_last IS ?4";
     let [before_first, before_last] = bounds(before);
+    let [to_first, to_last] = bounds(valid_to);
     let ended = connection.prepare_cached(sql)?.execute(params![
         space.as_str(),
         id,
         before_first,
         before_last,
-        valid_to.first.microseconds(),
-        valid_to.last.microseconds(),
-    ])?;
+        to_first,
+        to_last,
+    ]);
+    // An index has each open fact once.
+    let ended = map_unique_violation(ended, || {
+        "the same fact is open already; read it again and retry".to_owned()
+    })?;
     if ended == 0 {
         return Err(conflict(format!(
             "the fact `{id}` is not there, or its end changed; read it again and retry"
@@ -198,6 +206,7 @@ pub(crate) fn delete(
             )));
         };
         names.extend([(false, subject), (true, predicate), (false, object)]);
+        record_versions::delete(connection, space, RecordKind::Fact, id)?;
     }
     // Once for all of them, because a relation that is used is looked for among all facts.
     let mut things = 0;

@@ -11,7 +11,9 @@ use crate::statements::note_files::IS_NOTE;
 use crate::statements::passages::passage_keys;
 use crate::statements::row::{MEMORY_HOLDS, memory_holds};
 use crate::statements::write::delete;
-use crate::statements::{audit, daily, facts, jobs, open_items, tunnels, versions};
+use crate::statements::{
+    audit, daily, facts, jobs, open_items, record_versions, tunnels, versions,
+};
 use crate::writer::WorkSlice;
 
 /// Newest rows of the change log that a trim leaves. A process that is further behind loads its
@@ -150,13 +152,15 @@ pub(crate) const WIPES: [&str; 2] = [
 ];
 /// The data of a user that belongs to no dialect, which a wipe of all dialects removes. So does a
 /// tunnel that is damaged.
-pub(crate) const WIPES_OF_ALL: [&str; 2] = [
+pub(crate) const WIPES_OF_ALL: [&str; 4] = [
     concat!(
         "DELETE FROM tunnel WHERE space = ?1 AND owner = ?2 AND NOT (is_common AND ",
         tunnels::holds!(),
         ")"
     ),
     "DELETE FROM setting WHERE space = ?1 AND owner = ?2",
+    record_versions::WIPED,
+    record_versions::WIPED_DAMAGE,
 ];
 /// The tunnels of a user that are left then, which get the pseudonym `?3`, if there is one.
 pub(crate) const TUNNELS_LEFT: &str =
@@ -237,7 +241,12 @@ pub(crate) fn wipe(
                 .prepare_cached(sql)?
                 .execute([space.as_str(), owner])?;
         }
-        for sql in [TUNNELS_LEFT, facts::DISOWNED] {
+        for sql in [
+            TUNNELS_LEFT,
+            facts::DISOWNED,
+            record_versions::DISOWNED,
+            record_versions::CHANGES_DISOWNED,
+        ] {
             connection
                 .prepare_cached(sql)?
                 .execute(params![space.as_str(), owner, pseudonym])?;
@@ -349,7 +358,7 @@ pub(crate) struct DueRows {
 
 impl DueRows {
     /// All kinds, memories first.
-    pub(crate) fn all(sweep: &Sweep) -> [DueRows; 9] {
+    pub(crate) fn all(sweep: &Sweep) -> [DueRows; 10] {
         let due = |table, condition, order, moment| DueRows {
             table,
             condition,
@@ -397,9 +406,10 @@ impl DueRows {
                 "day",
                 Timestamp::from_microseconds(sweep.counted_before),
             ),
+            due("version", versions::DUE, "changed_at", sweep.changed_before),
             due(
-                "version",
-                "changed_at < ?1",
+                "record_version",
+                record_versions::DUE,
                 "changed_at",
                 sweep.changed_before,
             ),

@@ -26,6 +26,11 @@ pub(crate) fn columns() -> String {
     format!("{}, v.id, {VERSION}", holds!())
 }
 
+/// The rows of `version` whose change came before `?1`, but for the ones after a version that goes later,
+/// as a clock that jumped back leaves them: a version without a text has that of the next one.
+pub(crate) const DUE: &str = "changed_at < ?1 AND NOT EXISTS (
+    SELECT 1 FROM version AS o WHERE o.memory = version.memory AND o.revision < version.revision
+        AND o.changed_at > version.changed_at)";
 /// Removes those beyond the newest `?2`.
 const EVICT: &str = "DELETE FROM version WHERE memory = ?1 AND revision <= (
     SELECT revision FROM version WHERE memory = ?1 ORDER BY revision DESC LIMIT 1 OFFSET ?2)";

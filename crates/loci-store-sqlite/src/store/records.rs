@@ -7,15 +7,15 @@ use loci_core::{
     ChangeQuery, DailyCount, DailyQuery, Decision, DecisionStore, Entity, EntityQuery, Examined,
     ExaminedUntil, Fact, FactCounts, FactQuery, FactStore, FailedJob, Filter, IdempotencyStore,
     IdempotentReply, Job, JobCounts, JobStore, KeyedHash, MemoryId, NoteFile, NoteStore, OpenItem,
-    OpenItemStore, Partition, QueryVector, Result, Salt, SettingStore, SourceFile, SourceStore,
-    Space, Timestamp, ToExamine, Token, TokenHash, TokenStore, Tombstone, TombstoneStore, Tunnel,
-    TunnelStore, Version, VersionStore, check_lease,
+    OpenItemStore, Partition, QueryVector, RecordKind, RecordVersion, Result, Salt, SettingStore,
+    SourceFile, SourceStore, Space, Timestamp, ToExamine, Token, TokenHash, TokenStore, Tombstone,
+    TombstoneStore, Tunnel, TunnelStore, Version, VersionStore, check_lease,
 };
 
 use super::SqliteStore;
 use crate::statements::{
     answers, archive, audit, batch, daily, decisions, facts, idempotent_replies, jobs, note_files,
-    open_items, settings, source_files, tokens, tombstones, tunnels, versions,
+    open_items, record_versions, settings, source_files, tokens, tombstones, tunnels, versions,
 };
 
 impl ArchiveStore for SqliteStore {
@@ -138,6 +138,19 @@ impl VersionStore for SqliteStore {
 
     fn changes(&self, query: &ChangeQuery) -> Result<Vec<Version>> {
         self.read(|connection| versions::changes(connection, query))
+    }
+
+    fn record_versions(
+        &self,
+        space: &Space,
+        kind: RecordKind,
+        id: &str,
+    ) -> Result<Vec<RecordVersion>> {
+        self.read(|connection| record_versions::of_record(connection, space, kind, id))
+    }
+
+    fn record_changes(&self, query: &ChangeQuery) -> Result<Vec<RecordVersion>> {
+        self.read(|connection| record_versions::changes(connection, query))
     }
 }
 

@@ -4,7 +4,7 @@ use clap::Args;
 
 #[derive(Args)]
 pub struct History {
-    /// The id of a memory; without one, the last changes of all memories are listed
+    /// The id of a memory, a fact or a tunnel; without one, the last changes of all are listed
     pub id: Option<String>,
     /// The most versions or changes that are listed
     #[arg(long, value_name = "NUMBER", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=1000))]
@@ -13,12 +13,12 @@ pub struct History {
 
 #[derive(Args)]
 pub struct Diff {
-    /// The id of the memory
+    /// The id of the memory, the fact or the tunnel
     pub id: String,
     /// The version to compare from, by its number in `loci history` [default: the one before the last]
     #[arg(value_name = "VERSION")]
     pub from: Option<u64>,
-    /// The version to compare it with [default: the memory as it is]
+    /// The version to compare it with [default: what it is now]
     #[arg(value_name = "VERSION")]
     pub to: Option<u64>,
 }

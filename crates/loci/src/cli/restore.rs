@@ -6,10 +6,10 @@ use clap::{Args, ValueHint};
 
 #[derive(Args)]
 pub struct Restore {
-    /// A file that `loci backup` wrote, or the id of a memory
+    /// A file that `loci backup` wrote, or the id of a memory, a fact or a tunnel
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub file: PathBuf,
-    /// The version of the memory to bring back, by its number in `loci history`
+    /// The version to bring back, by its number in `loci history`
     #[arg(value_name = "VERSION", conflicts_with = "replace")]
     pub version: Option<u64>,
     /// Put it in the place of what is there, which moves into the folder of backups

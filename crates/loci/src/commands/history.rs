@@ -1,8 +1,12 @@
 //! `loci history`, `loci diff` and `loci restore ID VERSION`: what a memory was, and the way back.
 
-use loci_core::{Caller, Clock, Error, MemoryId};
+mod records;
+
+pub use records::instead;
+
+use loci_core::{Caller, Clock, Error, MemoryId, RecordKind};
 use loci_dialects::mememory::Record;
-use loci_engine::{ChangeNote, ChangedMemories, Effect, MemoryState, short_id};
+use loci_engine::{ChangeNote, ChangesOfCall, Effect, MemoryState, short_id};
 use loci_page::line_diff::{LineChange, line_diff};
 use serde_json::{Value, json};
 
@@ -40,8 +44,16 @@ pub fn run(settings: &Settings, arguments: &cli::History, output: Output) -> Res
     let Some(id) = &arguments.id else {
         return last_changes(&looking, arguments.limit as usize, output);
     };
-    let id = named_memory(&looking, id)?;
-    let states = looking.memories().history(&id)?;
+    let named = id;
+    let id = named_memory(&looking, named)?;
+    let states = match looking.memories().history(&id) {
+        Ok(states) => states,
+        Err(error) => {
+            let (kind, id) = instead(&looking, named, error)?;
+            let limit = arguments.limit as usize;
+            return records::history(&looking, (kind, &id), limit, output);
+        }
+    };
     let all = states.len();
     let shown: Vec<MemoryState> = states.into_iter().take(arguments.limit as usize).collect();
     let more = (shown.len() < all).then(|| format!("--limit {all}"));
@@ -51,34 +63,30 @@ pub fn run(settings: &Settings, arguments: &cli::History, output: Output) -> Res
     Ok(output.either(&value, text)?)
 }
 
-/// Lists the calls that changed memories, the last one first.
+/// Lists the calls that changed memories, facts and tunnels, the last one first.
 fn last_changes(
     parts: &loci_engine::Parts<'_>,
     limit: usize,
     output: Output,
 ) -> Result<(), Failure> {
-    let changes = parts.memories().last_changes(limit)?;
+    let changes = parts.changes().last(limit)?;
     if changes.is_empty() && !output.json {
-        status_line("no change of a memory is kept");
+        status_line("no change is kept");
     }
-    let line = |call: &ChangedMemories| {
-        let ids = call.memories.iter().take(NAMED_MAX);
-        let mut ids: Vec<String> = ids
-            .map(|id| OneLine(short_id(id.as_str())).to_string())
-            .collect();
-        ids.extend((call.memories.len() > NAMED_MAX).then(|| "…".to_owned()));
-        let count = counted(call.memories.len() as u64, "memory").replace("memorys", "memories");
+    let line = |call: &ChangesOfCall| {
         let change = format_call(call.note.call);
-        format!(
-            "{change}  {}  {count}: {}\n",
-            told(&call.note),
-            ids.join(", ")
-        )
+        format!("{change}  {}  {}\n", told(&call.note), named(call))
     };
-    let value = |call: &ChangedMemories| {
+    let value = |call: &ChangesOfCall| {
         let ids: Vec<&str> = call.memories.iter().map(MemoryId::as_str).collect();
+        let of_kind = |kind| {
+            let records = call.records.iter().filter(move |it| it.kind == kind);
+            records.map(|it| it.id.as_str()).collect::<Value>()
+        };
         let mut value = note_value(&call.note);
         value["memories"] = json!(ids);
+        value["facts"] = of_kind(RecordKind::Fact);
+        value["tunnels"] = of_kind(RecordKind::Tunnel);
         value
     };
     let text: String = changes.iter().map(line).collect();
@@ -86,11 +94,49 @@ fn last_changes(
     Ok(output.either(&output::listing("changes", values, None), text)?)
 }
 
+/// Names what a call changed.
+fn named(call: &ChangesOfCall) -> String {
+    let all = call.memories.len() + call.records.len();
+    let ids = call
+        .memories
+        .iter()
+        .map(|id| short_id(id.as_str()).to_owned());
+    let records = call
+        .records
+        .iter()
+        .map(|record| format!("{} {} ({})", record.kind.name(), record.id, record.label));
+    let shown = ids.chain(records).take(NAMED_MAX);
+    let mut shown: Vec<String> = shown.map(|it| OneLine(it).to_string()).collect();
+    shown.extend((all > NAMED_MAX).then(|| "…".to_owned()));
+    let of_kind = |kind| {
+        let records = call.records.iter().filter(|it| it.kind == kind);
+        records.count() as u64
+    };
+    let counts = [
+        (call.memories.len() as u64, "memory"),
+        (of_kind(RecordKind::Fact), "fact"),
+        (of_kind(RecordKind::Tunnel), "tunnel"),
+    ];
+    let counts: Vec<String> = counts
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, noun)| counted(count, noun).replace("memorys", "memories"))
+        .collect();
+    format!("{}: {}", counts.join(", "), shown.join(", "))
+}
+
 pub fn diff(settings: &Settings, arguments: &cli::Diff, output: Output) -> Result<(), Failure> {
     let parts = Parts::open_current(settings)?;
     let looking = parts.looking();
     let id = named_memory(&looking, &arguments.id)?;
-    let states = looking.memories().history(&id)?;
+    let states = match looking.memories().history(&id) {
+        Ok(states) => states,
+        Err(error) => {
+            let (kind, id) = instead(&looking, &arguments.id, error)?;
+            let numbers = (arguments.from, arguments.to);
+            return records::diff(&looking, (kind, &id), numbers, output);
+        }
+    };
     let find = |revision: u64| {
         let found = states.iter().find(|state| state.revision == revision);
         found.ok_or_else(|| {
@@ -143,11 +189,16 @@ pub fn diff(settings: &Settings, arguments: &cli::Diff, output: Output) -> Resul
 /// Brings a version of a memory back.
 pub fn restore(
     settings: &Settings,
-    (id, version): (&str, u64),
+    (named, version): (&str, u64),
     output: Output,
 ) -> Result<(), Failure> {
     let parts = Parts::open_current(settings)?;
-    let id = named_memory(&parts.looking(), id)?;
+    let looking = parts.looking();
+    let id = named_memory(&looking, named)?;
+    if let Err(error) = looking.memories().history(&id) {
+        let (kind, id) = instead(&looking, named, error)?;
+        return records::restore(&parts, (kind, &id), version, output);
+    }
     let memory = parts.logged(RESTORE, |call| Ok(call.memories().restore(&id, version)?))?;
     let listing = Listing::of_stdout(None);
     let text = listing.whole(&Record::of(&Caller::local(), memory.clone()));

@@ -168,3 +168,90 @@ fn what_was_known_is_asked_with_its_time() {
         .failed(2, "future");
     place.run(&["list", "--as-of", "then"]).failed(2, "--as-of");
 }
+
+/// The structured reply to a call of mempalace's tool set.
+fn graph(place: &Place, tool: &str, arguments: &Value) -> Value {
+    let reply = call(place, "mempalace", tool, arguments);
+    assert_ne!(reply["isError"], true, "{reply}");
+    reply["structuredContent"].clone()
+}
+
+#[test]
+fn facts_and_tunnels_have_a_history_and_a_way_back() {
+    let place = Place::new();
+    let fact = json!({"subject": "Ada", "predicate": "works at", "object": "Acme"});
+    let added = graph(&place, "mempalace_kg_add", &fact);
+    let id = added["triple_id"].as_str().unwrap();
+    for room in ["design", "tests"] {
+        let drawer = json!({"wing": "api", "room": room, "content": room});
+        graph(&place, "mempalace_add_drawer", &drawer);
+    }
+    let ends = json!({"source_wing": "api", "source_room": "design", "target_wing": "api", "target_room": "tests",
+        "label": "covers"});
+    let tunnel = graph(&place, "mempalace_create_tunnel", &ends);
+    let tunnel = tunnel["tunnel_id"].as_str().unwrap();
+    let end =
+        json!({"subject": "Ada", "predicate": "works at", "object": "Acme", "ended": "2026-01-31"});
+    graph(&place, "mempalace_kg_invalidate", &end);
+    graph(
+        &place,
+        "mempalace_delete_tunnel",
+        &json!({"tunnel_id": tunnel}),
+    );
+
+    let history = place.json(&["history", id]);
+    assert_eq!(history["kind"], "fact");
+    let versions = history["versions"].as_array().unwrap();
+    let row = |it: &Value| {
+        (
+            it["changed"].clone(),
+            it["fact"]["valid_to"].clone(),
+            it["stored"].clone(),
+        )
+    };
+    let rows: Vec<_> = versions.iter().map(row).collect();
+    assert_eq!(
+        rows,
+        [
+            (json!(["ended"]), json!("2026-01-31"), json!(false)),
+            (json!([]), Value::Null, json!(true)),
+        ]
+    );
+    assert_eq!(versions[0]["tool"], "mempalace_kg_invalidate");
+    let text = place.run(&["history", tunnel]).succeeded().stdout;
+    assert!(text.contains("deleted\n      (deleted)"), "{text}");
+    assert!(text.contains("api/design ↔ api/tests: covers"), "{text}");
+    let diff = place.run(&["diff", id]).succeeded().stdout;
+    assert!(diff.contains("ended\n- Ada works at Acme\n+ "), "{diff}");
+    let number = versions[1]["version"].to_string();
+    let restored = place.json(&["restore", id, &number]);
+    assert_eq!(restored["changed"], json!(["open again"]));
+
+    // A call that deleted a tunnel is found by its number and taken back.
+    let changes = place.json(&["history"])["changes"].clone();
+    let of_tunnel = changes.as_array().unwrap().iter();
+    let mut of_tunnel = of_tunnel.filter(|it| it["tunnels"] == json!([tunnel]));
+    let change = of_tunnel.next().unwrap()["change"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let dry = place.json(&["undo", &change, "--dry-run"]);
+    assert_eq!(dry["records"][0]["outcome"], "restored", "{dry}");
+    let said = place.run(&["undo", &change, "--yes"]).succeeded().stdout;
+    assert!(
+        said.contains("tunnel api/design ↔ api/tests: restored"),
+        "{said}"
+    );
+    let tunnels = graph(&place, "mempalace_list_tunnels", &json!({}));
+    assert_eq!(tunnels["tunnels"][0]["label"], "covers", "{tunnels}");
+
+    // All that the program did: the fact and the tunnel go, and so do the drawers.
+    let taken = place.json(&["undo", "--client", "t", "--since", "1h", "--dry-run"]);
+    assert_eq!(taken["forgotten"].as_array().unwrap().len(), 2, "{taken}");
+    assert_eq!(
+        taken["records"][0]["outcome"], "stands",
+        "a person changed it later"
+    );
+    place.run(&["history", "t_missing"]).failed(3, "t_missing");
+    place.run(&["restore", id, "99"]).failed(2, "these are");
+}

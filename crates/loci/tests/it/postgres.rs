@@ -184,6 +184,11 @@ fn fill(place: &Place) {
                 "mempalace_kg_add",
                 json!({"subject": "Ann", "predicate": "owns", "object": "kiln"}),
             ),
+            // What it was before goes with it.
+            tool(
+                "mempalace_kg_invalidate",
+                json!({"subject": "Ann", "predicate": "owns", "object": "kiln"}),
+            ),
             tool(
                 "mempalace_add_drawer",
                 json!({"wing": "pottery", "room": "glaze", "content": "Ash glaze needs cone 10."}),

@@ -108,6 +108,12 @@ fn deleted_text_leaves_the_files_with_the_next_round() {
         "mempalace_delete_tunnel",
         json!({"tunnel_id": text(&tunnel, "tunnel_id")}),
     );
+    run(&["delete", text(&tunnel, "tunnel_id"), "--forever", "--yes"]);
+
+    let fact = json!({"subject": "Quagga", "predicate": "grazes on", "object": "the quaggaword"});
+    let quagga = call("mempalace", "mempalace_kg_add", fact.clone());
+    call("mempalace", "mempalace_kg_invalidate", fact);
+    run(&["delete", text(&quagga, "triple_id"), "--forever", "--yes"]);
 
     let dik = place.add(&["the dikdikword hides"]);
     run(&["delete", &dik, "--forever", "--yes"]);
@@ -142,6 +148,7 @@ fn deleted_text_leaves_the_files_with_the_next_round() {
         "gnuword",
         "zorilword",
         "zebuword",
+        "quaggaword",
         "dikdikword",
         "kuduword",
         "oribiword",
@@ -179,10 +186,23 @@ fn a_wipe_leaves_no_version_in_any_file() {
         "{history}"
     );
     assert!(is_on_disk(&place.data(), "sitatungaword"));
+    // A tunnel that was deleted can come back until then.
+    for room in ["plains", "hills"] {
+        let drawer = json!({"wing": "herds", "room": room, "content": format!("the {room}")});
+        call(&place, "mempalace", "mempalace_add_drawer", &drawer);
+    }
+    let tunnel = json!({"source_wing": "herds", "source_room": "plains",
+        "target_wing": "herds", "target_room": "hills", "label": "the lechweword"});
+    let tunnel = call(&place, "mempalace", "mempalace_create_tunnel", &tunnel);
+    let tunnel = text(&tunnel["structuredContent"], "tunnel_id").to_owned();
+    let gone = json!({"tunnel_id": tunnel});
+    call(&place, "mempalace", "mempalace_delete_tunnel", &gone);
+    assert!(is_on_disk(&place.data(), "lechweword"));
     let wipe = json!({"user_id": "local", "confirm": true});
     let reply = call(&place, "memory-mcp", "wipe_user_data", &wipe);
     assert_ne!(reply["isError"], true, "{reply}");
-    let words = ["sitatungaword", "bongoword", "nyalaword"];
+    let words = ["sitatungaword", "bongoword", "nyalaword", "lechweword"];
     assert_eq!(left(&place, &words), Vec::<String>::new());
     place.run(&["history", &id]).failed(3, &id);
+    place.run(&["history", &tunnel]).failed(3, &tunnel);
 }

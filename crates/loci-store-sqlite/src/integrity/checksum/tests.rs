@@ -173,6 +173,8 @@ fn filled(version: usize) -> tempfile::TempDir {
             INSERT INTO audit_record (entry, position, verb, id, is_own, further) VALUES (4, 0, 'read', 'full', 0, 5);
             INSERT INTO version (memory, id, revision, collection, section, title, tags, updated_by, updated_at, content)
                 VALUES (1, 'full', 3, 'project', 'rules', 'title', '[]', 'bob', 2, 'former words');
+            INSERT INTO record_version (space, kind, id, owner, number, state, changed_at, tool, call)
+                VALUES ('main', 'tunnel', 'gone', 'ann', 1, NULL, 5, 'tool', 6);
             INSERT INTO tombstone (space, text, memory, salt, source, forgotten_at, is_removed)
                 VALUES ('main', CAST(hex(zeroblob(16)) AS BLOB), zeroblob(32), zeroblob(16), zeroblob(32), 1, 1);
             INSERT INTO daily VALUES (1, 'main', 5, 'bob', 'engram', '', 't', 'done', 1, 1, 1, 1, 1, 1, 1,
@@ -267,6 +269,11 @@ fn an_upgrade_keeps_every_row_of_every_table() {
         "index version_by_writer",
         "index version_by_change",
         "index version_by_changer",
+        "table record_version",
+        "index record_version_by_record",
+        "index record_version_by_owner",
+        "index record_version_by_changer",
+        "index record_version_by_change",
         "table tombstone",
         "index tombstone_by_age",
         "index tombstone_by_salt",

@@ -7,7 +7,8 @@ use std::path::Path;
 use loci_core::ProblemKind::{Damaged, Derived};
 use loci_core::{
     AuditEntry, AuditRecord, CacheEntry, DailyCount, Decision, Error, Fact, IdempotentReply,
-    Memory, NoteFile, Problem, ProblemKind, SourceFile, Token, Tombstone, Tunnel, Version,
+    Memory, NoteFile, Problem, ProblemKind, RecordVersion, SourceFile, Token, Tombstone, Tunnel,
+    Version,
 };
 use rusqlite::types::FromSqlError;
 use rusqlite::{Connection, Row};
@@ -20,8 +21,8 @@ use crate::opening::copies;
 use crate::opening::open_error::OpenError;
 use crate::statements::row::{WHOLE_COLUMNS, WHOLE_TABLES, read};
 use crate::statements::{
-    answers, audit, daily, decisions, facts, idempotent_replies, note_files, settings,
-    source_files, tokens, tombstones, tunnels, versions,
+    answers, audit, daily, decisions, facts, idempotent_replies, note_files, record_versions,
+    settings, source_files, tokens, tombstones, tunnels, versions,
 };
 use crate::tables::{OF_PASSAGE, Origin, TABLES, Table};
 use loci_index::codec::decode_terms;
@@ -230,17 +231,23 @@ fn reading(table: &str) -> Option<(String, Read)> {
             select(&tombstones::columns(), "hex(text)", "tombstone"),
             readable_as::<Tombstone>,
         ),
-        "version" => (
-            select(&versions::columns(), "v.id", "version AS v"),
-            readable_as::<Version>,
-        ),
         "source_file" => (
             select(source_files::COLUMNS, "path", "source_file"),
             readable_as::<SourceFile>,
         ),
-        _ => return None,
+        other => return reading_of_versions(other),
     };
     Some(reading)
+}
+
+/// Returns the same for the tables of former versions.
+fn reading_of_versions(table: &str) -> Option<(String, Read)> {
+    let (columns, read): (String, Read) = match table {
+        "version" => (versions::columns(), readable_as::<Version>),
+        "record_version" => (record_versions::columns(), readable_as::<RecordVersion>),
+        _ => return None,
+    };
+    Some((format!("SELECT {columns}, v.id FROM {table} AS v"), read))
 }
 
 /// Fails unless the row holds the terms of a passage.

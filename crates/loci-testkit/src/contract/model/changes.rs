@@ -3,7 +3,8 @@
 use loci_core::limits::VERSIONS_MAX;
 use loci_core::{
     Batch, Change, Condition, Expect, Fact, FactQuery, FactStore, Memory, MemoryId, NoteFile,
-    Record, SettingStore, SourceStore, Space, Store, Tier, Timestamp, Tunnel, TunnelStore, Version,
+    Record, RecordState, RecordVersion, SettingStore, SourceStore, Space, Store, Tier, Timestamp,
+    Tunnel, TunnelStore, Version,
 };
 
 use super::comparison::{Comparison, Subject};
@@ -339,11 +340,35 @@ impl Comparison<'_> {
                 facts: [(id, before)].into_iter().chain(further).collect(),
             };
         }
+        if digits % 3 == 1 {
+            return self.former_record(RecordState::Fact(known[first].clone()));
+        }
         Change::EndFact {
             id,
             before,
-            valid_to: self.random.period(),
+            valid_to: (!digits.is_multiple_of(5)).then(|| self.random.period()),
         }
+    }
+
+    /// Keeps a former state of a fact or a tunnel.
+    fn former_record(&mut self, state: RecordState) -> Change {
+        let change = self.random.change_mark();
+        if change.call == 0 {
+            return Change::DeleteRecordVersions {
+                kind: state.kind(),
+                id: state.id().to_owned(),
+            };
+        }
+        let number = self.random.below(2 * VERSIONS_MAX) as u64;
+        let version = if self.random.chance(30) {
+            RecordVersion::before(&state, change)
+        } else {
+            RecordVersion::of(state, change)
+        };
+        Change::PutRecordVersion(Box::new(RecordVersion {
+            number: if self.random.chance(80) { 0 } else { number },
+            ..version
+        }))
     }
 
     fn change_of_tunnels(&mut self, space: &Space) -> Change {
@@ -353,6 +378,11 @@ impl Comparison<'_> {
         let before = known.into_iter().find(|other| other.id == tunnel.id);
         if self.random.chance(20) && before.is_some() || self.random.chance(3) {
             return Change::DeleteTunnel { id: tunnel.id };
+        }
+        if let Some(before) = before.clone()
+            && before.created_at.microseconds() % 3 == 0
+        {
+            return self.former_record(RecordState::Tunnel(before));
         }
         let expect = if self.random.chance(5) {
             Some(self.random.tunnel(space))

@@ -274,6 +274,7 @@ impl Comparison<'_> {
         let elsewhere = space("elsewhere");
         match change {
             Change::PutFact(fact) if is_elsewhere => fact.space = elsewhere,
+            Change::PutRecordVersion(version) if is_elsewhere => version.space = elsewhere,
             Change::PutTunnel { tunnel, .. } if is_elsewhere => tunnel.space = elsewhere,
             Change::PutIdempotentReply(reply) if is_elsewhere => reply.space = elsewhere,
             Change::Import { record, .. } => match &mut **record {
@@ -297,6 +298,7 @@ impl Comparison<'_> {
             Change::PutNoteFolder { identity } => *identity = nul(),
             Change::PutIdempotentReply(reply) => reply.answer = nul(),
             Change::PutFact(fact) => fact.subject.key = nul(),
+            Change::PutRecordVersion(version) => version.change.tool = nul(),
             Change::PutTunnel { tunnel, .. } => tunnel.label = nul(),
             Change::PutSetting { value, .. } => *value = nul(),
             Change::PutSourceFile { file, .. } => file.root = nul(),

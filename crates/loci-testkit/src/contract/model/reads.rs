@@ -2,8 +2,8 @@
 
 use loci_core::{
     AuditEntry, AuditQuery, DailyQuery, EntityQuery, FactPlace, FactQuery, FactStore, FilingOrder,
-    Filter, Memory, MemoryId, ModelId, Nearest, Page, Partition, Period, QueryVector, Result,
-    SortKey, Sorting, Space, Store, Timestamp, Work,
+    Filter, Memory, MemoryId, ModelId, Nearest, Page, Partition, Period, QueryVector, RecordKind,
+    Result, SortKey, Sorting, Space, Store, Timestamp, TunnelStore, Work,
 };
 
 use super::agreement::check_candidates;
@@ -192,6 +192,15 @@ impl Comparison<'_> {
                 };
                 self.same(|store| store.facts(&query));
             }
+        }
+        let changes = self.random.change_query(&space);
+        self.same(|store| store.record_changes(&changes));
+        let tunnels = self.model.tunnels(&space);
+        let tunnels = tunnels.expect("the naive store can be read").into_iter();
+        let facts = known.iter().map(|fact| (RecordKind::Fact, fact.id.clone()));
+        let tunnels = tunnels.map(|tunnel| (RecordKind::Tunnel, tunnel.id));
+        for (kind, id) in facts.chain(tunnels) {
+            self.same(|store| store.record_versions(&space, kind, &id));
         }
         let known = known.into_iter();
         let ids = known.map(|fact| fact.id).take(5);

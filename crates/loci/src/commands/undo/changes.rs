@@ -1,7 +1,11 @@
-//! `loci undo` of changes of memories: of one call, or all of a session, a program, a user or a token.
+//! `loci undo` of changes of memories, facts and tunnels: of one call, or all of a session, a program, a
+//! user or a token.
 
 use loci_core::{Clock, MemoryId};
-use loci_engine::{ChangesMeant, Effect, StandingMemory, TakenBack, short_id};
+use loci_engine::{
+    ChangeNote, ChangesMeant, Effect, RecordOutcome, StandingMemory, TakenBack, TakenRecord,
+    short_id,
+};
 use serde_json::{Value, json};
 
 use crate::cli;
@@ -47,7 +51,7 @@ pub fn run(
 ) -> Result<(), Failure> {
     let parts = Parts::open_current(settings)?;
     // The question is no change, and not in the audit log.
-    let preview = parts.looking().memories().take_back(meant, true)?;
+    let preview = parts.looking().changes().take_back(meant, true)?;
     if arguments.dry_run {
         let mut value = value_of(&preview);
         value["dry_run"] = json!(true);
@@ -64,7 +68,7 @@ pub fn run(
             return Ok(());
         }
     }
-    let taken = parts.logged(UNDO, |call| Ok(call.memories().take_back(meant, false)?))?;
+    let taken = parts.logged(UNDO, |call| Ok(call.changes().take_back(meant, false)?))?;
     Ok(output.either(&value_of(&taken), said(&taken))?)
 }
 
@@ -79,6 +83,22 @@ fn value_of(taken: &TakenBack) -> Value {
     json!({
         "changes": taken.changes, "forgotten": ids(&taken.forgotten), "restored": ids(&taken.restored),
         "unchanged": ids(&taken.unchanged), "stands": taken.stands.iter().map(stands).collect::<Value>(),
+        "records": taken.records.iter().map(record_value).collect::<Value>(),
+    })
+}
+
+/// Returns a fact or a tunnel with its outcome.
+fn record_value(taken: &TakenRecord) -> Value {
+    let TakenRecord { record, outcome } = taken;
+    let (outcome, later, reason) = match outcome {
+        RecordOutcome::Removed => ("removed", None, None),
+        RecordOutcome::Restored => ("restored", None, None),
+        RecordOutcome::Unchanged => ("unchanged", None, None),
+        RecordOutcome::Stands { later, reason } => ("stands", later.as_ref(), Some(reason)),
+    };
+    json!({
+        "kind": record.kind.name(), "id": record.id, "label": record.label, "outcome": outcome,
+        "later": later.map(note_value), "reason": reason,
     })
 }
 
@@ -94,12 +114,30 @@ fn said(taken: &TakenBack) -> String {
             text += &format!("{verb} {} ({})\n", ids.len(), named(ids));
         }
     }
+    for it in taken.records.iter().take(NAMED_MAX) {
+        let TakenRecord { record, outcome } = it;
+        let said = match outcome {
+            RecordOutcome::Removed => "removed, because it was stored then".to_owned(),
+            RecordOutcome::Restored => "restored".to_owned(),
+            RecordOutcome::Unchanged => "as before already".to_owned(),
+            RecordOutcome::Stands { later, reason } => {
+                let later = later.as_ref().map(said_later).unwrap_or_default();
+                format!("stays, {reason}{later}")
+            }
+        };
+        text += &format!(
+            "{} {}: {}\n",
+            record.kind.name(),
+            OneLine(&*record.label),
+            OneLine(said)
+        );
+    }
+    if taken.records.len() > NAMED_MAX {
+        let more = taken.records.len() - NAMED_MAX;
+        text += &format!("{more} more facts and tunnels\n");
+    }
     for it in taken.stands.iter().take(NAMED_MAX) {
-        let later = it.later.as_ref().map(|later| {
-            let by = later.by.as_deref().unwrap_or("you");
-            let program = later.program.as_deref().unwrap_or(&later.tool);
-            format!(" by {by} in {program} at {}", time_format::format(later.at))
-        });
+        let later = it.later.as_ref().map(said_later);
         let first: String = it.memory.content.chars().take(60).collect();
         text += &format!(
             "stays {}: {}{}: {}\n",
@@ -113,6 +151,13 @@ fn said(taken: &TakenBack) -> String {
         text += &format!("{} more stay\n", taken.stands.len() - NAMED_MAX);
     }
     text
+}
+
+/// Says who made a later change, and when.
+fn said_later(later: &ChangeNote) -> String {
+    let by = later.by.as_deref().unwrap_or("you");
+    let program = later.program.as_deref().unwrap_or(&later.tool);
+    format!(" by {by} in {program} at {}", time_format::format(later.at))
 }
 
 fn named(ids: &[MemoryId]) -> String {

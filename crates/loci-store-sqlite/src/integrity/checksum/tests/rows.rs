@@ -351,7 +351,7 @@ const CASES: [Case; 12] = [
                     Change::EndFact {
                         id: "lost".to_owned(),
                         before: None,
-                        valid_to,
+                        valid_to: Some(valid_to),
                     },
                 )
                 .map(|()| true)
@@ -369,7 +369,7 @@ const CASES: [Case; 12] = [
                     Change::EndFact {
                         id: "kept".to_owned(),
                         before: None,
-                        valid_to,
+                        valid_to: Some(valid_to),
                     },
                 )
                 .map(|()| true)
