@@ -26,6 +26,7 @@ use loci_core::{
 use crate::access::Access;
 use crate::actor::Actor;
 use crate::audit::{client_name, session_name};
+use crate::consolidation::Consolidation;
 use crate::context::Context;
 use crate::conversations::Conversations;
 use crate::engine::Engine;
@@ -273,6 +274,11 @@ impl<'a> Parts<'a> {
 
     pub(crate) fn access(&self) -> Access<'_> {
         self.engine.access(self.actor())
+    }
+
+    /// Returns the consolidation of memories that say the same.
+    pub fn consolidation(&self) -> Consolidation<'_> {
+        self.engine.consolidation(self.actor())
     }
 
     /// Returns the operations on messages, decisions and cached answers.

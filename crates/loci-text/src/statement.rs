@@ -4,6 +4,7 @@
 //!
 //! English, with the negations of German; in other languages only numbers and names are compared.
 
+pub mod repetition;
 mod vocabulary;
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};

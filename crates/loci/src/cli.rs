@@ -158,6 +158,19 @@ pub enum Command {
     History(History),
     /// Compare two versions of a memory
     Diff(Diff),
+    /// Let memories that say the same stand behind one of them
+    ///
+    /// Searches, session starts and hooks then show that one in the place of all. The others stay, `loci
+    /// show` names them on both sides, `loci search --all` finds them, and `loci undo` takes the whole run
+    /// back. A memory stands only for what it says all of: with the same numbers, names, negations and
+    /// limits, of the same owner, project and title, and no less trusted. When it changes or goes, what
+    /// stood behind it is in sight again. With `llm.url`, three or more texts get a summary that names
+    /// them and never takes their place. A run that was cut off goes on when it is repeated.
+    Consolidate {
+        /// Change nothing, and say what would stand behind what
+        #[arg(long)]
+        dry_run: bool,
+    },
     /// Put a memory out of sight, or all that match some conditions
     ///
     /// No list or search finds a forgotten memory; nothing is removed, and `loci unforget` brings it
@@ -429,6 +442,9 @@ pub struct Search {
     /// Say why each result is where it is
     #[arg(long)]
     pub explain: bool,
+    /// Show each memory itself, also those that stand behind another one (`loci consolidate`)
+    #[arg(long)]
+    pub all: bool,
     /// Memories as they stood then, with the texts of then: 2026-01-31, 2026-01-31T12:00:00Z, or a time ago
     /// such as 7d
     #[arg(long, value_name = "TIME")]

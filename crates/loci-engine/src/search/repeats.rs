@@ -1,5 +1,7 @@
 //! Deduplication of search results: the best memory represents all with the same text.
 
+use std::collections::{BTreeSet, HashMap};
+
 use loci_core::{Memory, MemoryId, Result};
 
 use crate::search::Search;
@@ -30,6 +32,13 @@ impl Signals {
 }
 
 impl Ranking {
+    /// Returns the number of results of a search for `limit` of them. A candidate that a result stands
+    /// for takes a place, because a reply shall say in fewer words what it said before; but half of the
+    /// places are left for other results.
+    pub(super) fn places(&self, limit: usize) -> usize {
+        limit - self.represented.min(limit / 2)
+    }
+
     /// Reports whether more candidates may contain results that equal texts displaced, or more
     /// memories with the same text.
     fn may_lack(&self, hits: &[Hit], is_full: bool) -> bool {
@@ -65,12 +74,13 @@ impl Search<'_> {
             let mut hits = Vec::with_capacity(limit);
             let mut is_full = false;
             while !is_full && !ranking.is_read() {
-                self.next_hits(&mut ranking, &mut hits, limit)?;
+                let places = ranking.places(limit);
+                self.next_hits(&mut ranking, &mut hits, places)?;
                 let bytes = hits
                     .iter()
                     .map(|hit| hit.memory.text_bytes())
                     .sum::<usize>();
-                is_full = hits.len() == limit || bytes > HITS_BYTES_MAX;
+                is_full = hits.len() >= ranking.places(limit) || bytes > HITS_BYTES_MAX;
             }
             self.find_repeats(&ranking, &mut hits)?;
             if depth >= DEPTH_MAX || !ranking.may_lack(&hits, is_full) {
@@ -81,8 +91,9 @@ impl Search<'_> {
     }
 
     /// Adds some of the next results, up to `limit` in total. A memory with the text of an earlier
-    /// result is counted with that result, or left out if the earlier pages had it. Reads a few at
-    /// a time; skips the ones that another process removed since.
+    /// result is counted with that result, or left out if the earlier pages had it. So is a memory that
+    /// stands behind an earlier result; of a first one the result is the memory that stands for it.
+    /// Reads a few at a time; skips the ones that another process removed since.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
@@ -95,7 +106,7 @@ impl Search<'_> {
         let next: Vec<_> = ranking
             .ranked
             .by_ref()
-            .take((limit - hits.len()).min(HITS_READ))
+            .take(limit.saturating_sub(hits.len()).clamp(1, HITS_READ))
             .collect();
         let ids: Vec<MemoryId> = next.iter().map(|one| one.id.clone()).collect();
         let is_suspect = |returned: &&RankedCandidate| {
@@ -113,43 +124,92 @@ impl Search<'_> {
         } else {
             self.store.get_all(&ranking.filter, &suspects)?
         };
-        let mut memories = self
-            .store
-            .get_all(&ranking.filter, &ids)?
-            .into_iter()
-            .peekable();
+        let memories = self.store.get_all(&ranking.filter, &ids)?;
+        let represented = self.represented(ranking, &memories)?;
+        let mut memories = memories.into_iter().peekable();
         for RankedCandidate {
             id, score, signals, ..
         } in next
         {
-            let Some(mut memory) = memories.next_if(|memory| memory.id == id) else {
+            let Some(memory) = memories.next_if(|memory| memory.id == id) else {
                 continue;
             };
-            if returned
-                .iter()
-                .any(|returned| have_equal_texts(returned, &memory))
-            {
+            let (mut memory, behind) = match represented.get(&id) {
+                Some(Some(other)) => (other.clone(), Some(memory)),
+                Some(None) => continue,
+                None => (memory, None),
+            };
+            let is_returned = |memory: &Memory| {
+                let is_it = |one: &RankedCandidate| one.id == memory.id;
+                let have_its_text = |returned: &Memory| have_equal_texts(returned, memory);
+                returned.iter().any(have_its_text)
+                    || behind.is_some() && ranking.returned.iter().any(is_it)
+            };
+            if is_returned(&memory) {
                 continue;
             }
             if let Some(first) = hits
                 .iter_mut()
-                .find(|hit| have_equal_texts(&hit.memory, &memory))
+                .find(|hit| hit.memory.id == memory.id || have_equal_texts(&hit.memory, &memory))
             {
-                first.repeats.push(id);
+                // Equal texts were one result before one of them stood behind the other.
+                let is_equal = |one: &Memory| have_equal_texts(&first.memory, one);
+                match behind {
+                    Some(behind) if is_equal(&behind) => first.repeats.push(id),
+                    Some(_) => {
+                        first.behind.push(id);
+                        ranking.represented += 1;
+                    }
+                    // It was shown for one that stands behind it.
+                    None if first.memory.id == id => ranking.represented += 1,
+                    None => first.repeats.push(id),
+                }
                 continue;
             }
-            memory.access = memory
-                .access
-                .plus(ranking.unwritten.get(&id).copied().unwrap_or_default());
+            let behind = behind.filter(|behind| !have_equal_texts(behind, &memory));
+            memory.access = memory.access.plus(
+                ranking
+                    .unwritten
+                    .get(&memory.id)
+                    .copied()
+                    .unwrap_or_default(),
+            );
             hits.push(Hit {
                 memory,
                 length: None,
                 score,
                 signals,
                 repeats: Vec::new(),
+                behind: behind.map(|behind| behind.id).into_iter().collect(),
             });
         }
         Ok(())
+    }
+
+    /// Returns for the candidates that another memory stands for, and that this search may show, that
+    /// memory; `None` for a summary of a language model that nothing stands for, which is no result.
+    fn represented(
+        &self,
+        ranking: &Ranking,
+        memories: &[Memory],
+    ) -> Result<HashMap<MemoryId, Option<Memory>>> {
+        if !ranking.is_consolidated {
+            return Ok(HashMap::new());
+        }
+        let found = self.access.representatives(memories)?;
+        let ids: BTreeSet<&MemoryId> = found.values().collect();
+        let ids: Vec<MemoryId> = ids.into_iter().cloned().collect();
+        let shown: HashMap<MemoryId, Memory> = if ids.is_empty() {
+            HashMap::new()
+        } else {
+            let shown = self.store.get_all(&ranking.filter, &ids)?.into_iter();
+            shown.map(|memory| (memory.id.clone(), memory)).collect()
+        };
+        let shown_for = |memory: &Memory| {
+            let shown = found.get(&memory.id).and_then(|id| shown.get(id)).cloned();
+            (shown.is_some() || memory.is_summary()).then(|| (memory.id.clone(), shown))
+        };
+        Ok(memories.iter().filter_map(shown_for).collect())
     }
 
     /// Adds repeats of the results from the rest of the ranking.

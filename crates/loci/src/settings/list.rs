@@ -571,6 +571,13 @@ settings! {
         form: ValueType::Whole { min: 1, max: HOURS_MAX },
         meaning: "Hours in which a call that is repeated under its `idempotency_key` gets the first answer again; of `memory_recall` only in its session and while nothing in the store changes",
     };
+    /// The interval of consolidations in the background.
+    CONSOLIDATE_HOURS: u64 = {
+        key: "consolidate_hours", variable: "LOCI_CONSOLIDATE_HOURS",
+        default: DefaultValue::Whole(Policy::DEFAULT.consolidate_seconds / HOUR_SECONDS),
+        form: ValueType::Whole { min: 0, max: HOURS_MAX },
+        meaning: "Hours between two consolidations by `serve` or `mcp`, as `loci consolidate` does one: memories that say the same stand behind one of them; 0 for none",
+    };
     /// The interval of background work.
     MAINTENANCE_SECONDS: Duration = {
         key: "maintenance_seconds", variable: "LOCI_MAINTENANCE_SECONDS",
