@@ -1,9 +1,10 @@
-//! Consolidation: memories that say the same stand behind one of them, and nothing is lost
+//! Consolidation: memories that say the same stand behind one, and nothing is lost
 //! (`docs/adr/0113-repeats-stand-behind-one-memory.md`).
 
-pub(crate) mod background;
+mod background;
 mod pairing;
 mod pass;
+pub(crate) mod progress;
 mod summary;
 
 use loci_core::{Clock, Enricher, Memory, MemoryId, Result, Store};
@@ -15,43 +16,12 @@ use crate::models::Models;
 use crate::redaction::CallRedaction;
 use crate::search::Search;
 
+pub use self::progress::{ConsolidationReport, StoodBehind};
+
 /// The tool of a consolidation in the history and the audit log.
 pub const CONSOLIDATE: &str = "consolidate";
 /// The memories that one step of a pass compares with others.
 const COMPARED_AT_ONCE: usize = 64;
-
-/// A memory that stands behind another one.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StoodBehind {
-    /// The memory.
-    pub memory: MemoryId,
-    /// The one that stands for it.
-    pub representative: MemoryId,
-}
-
-/// The outcome of a consolidation, or with a dry run what it would be.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct ConsolidationReport {
-    /// The number of memories that were compared with others.
-    pub compared: usize,
-    /// The number of memories that stand behind others now, with the ones that did so before.
-    pub behind: usize,
-    /// The number of memories that stand for others now.
-    pub representatives: usize,
-    /// Memories that stand behind another one since this run.
-    pub put_behind: Vec<StoodBehind>,
-    /// Memories that are back in sight, because the one that stood for them does not say the same any
-    /// more, or does not stand for others itself.
-    pub brought_back: Vec<MemoryId>,
-    /// Memories that stay in sight, because a person took the same back.
-    pub left: Vec<MemoryId>,
-    /// Memories that another writer changed during the run; the next one takes them.
-    pub changed_meanwhile: Vec<MemoryId>,
-    /// Summaries that a language model wrote in this run.
-    pub summaries: Vec<MemoryId>,
-    /// The number of summaries that could not be written, because the language model gave none.
-    pub summaries_failed: usize,
-}
 
 /// Consolidation, for one caller.
 #[derive(Clone, Copy)]
@@ -83,7 +53,7 @@ impl Engine {
 }
 
 impl Consolidation<'_> {
-    /// Lets memories that say the same stand behind one of them, among all that the caller may read and
+    /// Lets memories that say the same stand behind one, among all that the caller may read and
     /// change. Searches, session starts and hooks show that one in their place; they stay as they are,
     /// except for a mark, and each change keeps the version before, so that the call can be taken
     /// back. A run that was cut off goes on when it is repeated, and a further one changes nothing. With
@@ -95,7 +65,7 @@ impl Consolidation<'_> {
     /// files and messages stand for themselves.
     ///
     /// With a language model, three or more different texts get a summary, which is linked to its
-    /// sources, has the least trust of them, and is no result of a search itself.
+    /// sources, has their least trust, and is not a result of a search itself.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read or written, or is not ready to search.

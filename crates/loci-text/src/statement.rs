@@ -208,10 +208,9 @@ impl Statement {
     }
 
     fn negations(&self) -> usize {
-        self.tokens
-            .iter()
-            .filter(|token| token.kind == Kind::Negation)
-            .count()
+        let tokens = self.tokens.iter();
+        let negations = tokens.filter(|token| token.kind == Kind::Negation);
+        negations.count()
     }
 
     fn denies(&self) -> bool {

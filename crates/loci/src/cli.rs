@@ -3,6 +3,7 @@
 
 mod common;
 mod connect;
+mod consolidate;
 mod examples;
 mod history;
 mod import;
@@ -26,6 +27,7 @@ use loci_server::ToolPrefix;
 pub use self::common::Common;
 use self::common::given;
 pub use self::connect::{Connect, SERVER_NAME};
+pub use self::consolidate::Consolidate;
 pub use self::examples::{command_line, examples};
 pub use self::history::{Diff, History};
 pub use self::import::Import;
@@ -158,7 +160,7 @@ pub enum Command {
     History(History),
     /// Compare two versions of a memory
     Diff(Diff),
-    /// Let memories that say the same stand behind one of them
+    /// Let memories that say the same stand behind one
     ///
     /// Searches, session starts and hooks then show that one in the place of all. The others stay, `loci
     /// show` names them on both sides, `loci search --all` finds them, and `loci undo` takes the whole run
@@ -166,11 +168,7 @@ pub enum Command {
     /// limits, of the same owner, project and title, and no less trusted. When it changes or goes, what
     /// stood behind it is in sight again. With `llm.url`, three or more texts get a summary that names
     /// them and never takes their place. A run that was cut off goes on when it is repeated.
-    Consolidate {
-        /// Change nothing, and say what would stand behind what
-        #[arg(long)]
-        dry_run: bool,
-    },
+    Consolidate(Consolidate),
     /// Put a memory out of sight, or all that match some conditions
     ///
     /// No list or search finds a forgotten memory; nothing is removed, and `loci unforget` brings it
@@ -442,7 +440,7 @@ pub struct Search {
     /// Say why each result is where it is
     #[arg(long)]
     pub explain: bool,
-    /// Show each memory itself, also those that stand behind another one (`loci consolidate`)
+    /// Show each memory itself, also if it stands behind another one (`loci consolidate`)
     #[arg(long)]
     pub all: bool,
     /// Memories as they stood then, with the texts of then: 2026-01-31, 2026-01-31T12:00:00Z, or a time ago

@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use loci_core::{
-    Change, CollectionFilter, Expect, Filter, Link, Memory, MemoryId, Relation, Result, Superseded,
-    Tier,
+    Change, CollectionFilter, Expect, Filter, Link, Memory, MemoryId, Reader, Relation, Result,
+    Superseded, Tier, Timestamp,
 };
 
 use super::Access;
@@ -116,7 +116,7 @@ impl Access<'_> {
         Ok(())
     }
 
-    /// Returns the memories that this one stands for, for this caller, and the summaries of them.
+    /// Returns the memories that this one stands for, for this caller, and their summaries.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
@@ -148,13 +148,13 @@ impl Access<'_> {
     pub(super) fn summaries_to_remove(&self, changes: &[Change]) -> Result<Vec<Change>> {
         let space = &self.caller.space;
         let mut touched: Vec<Memory> = Vec::new();
+        let mut ids: Vec<MemoryId> = Vec::new();
         for change in changes {
             match change {
-                Change::Delete { id, .. } => touched.extend(self.store.get(space, id)?),
-                Change::Put { memory, expect, .. } if *expect != Expect::Absent => {
-                    if !is_in_group(memory) {
-                        continue;
-                    }
+                Change::Delete { id, .. } => ids.push(id.clone()),
+                Change::Put { memory, expect, .. }
+                    if *expect != Expect::Absent && is_in_group(memory) =>
+                {
                     let before = self.store.get(space, &memory.id)?;
                     touched.extend(before.filter(|before| {
                         let goes = memory.forgotten_at.is_some() && before.forgotten_at.is_none();
@@ -163,6 +163,10 @@ impl Access<'_> {
                 }
                 _ => {}
             }
+        }
+        if !ids.is_empty() {
+            let everything = Filter::of(space.clone(), Reader::everything(), Timestamp::MIN);
+            touched.extend(self.store.get_all(&everything, &ids)?);
         }
         touched.retain(|memory| is_in_group(memory) && !memory.is_summary());
         let mut removals: BTreeMap<MemoryId, Change> = BTreeMap::new();

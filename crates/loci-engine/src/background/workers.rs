@@ -127,15 +127,22 @@ impl Workers {
         // Jobs that other processes left can wait until the first calls are answered.
         let to_enrich = engine.background().enrich_wakeup();
         workers.spawn("enrichment", to_enrich, START_PAUSE, enrich);
-        if engine.policy().consolidate_seconds > 0 {
-            let consolidate = looking(
-                engine,
-                |rounds| &rounds.consolidation_look,
-                move |engine| consolidate(engine, interval),
-            );
-            workers.spawn("consolidation", &Arc::default(), interval, consolidate);
-        }
+        workers.spawn_consolidation(engine);
         workers
+    }
+
+    /// Starts the thread that consolidates, if the installation wants it.
+    fn spawn_consolidation(&mut self, engine: &Arc<Engine>) {
+        let interval = self.interval;
+        if engine.policy().consolidate_seconds == 0 {
+            return;
+        }
+        let consolidate = looking(
+            engine,
+            |rounds| &rounds.consolidation_look,
+            move |engine| consolidate(engine, interval),
+        );
+        self.spawn("consolidation", &Arc::default(), interval, consolidate);
     }
 
     /// Starts a thread that runs rounds of work until the end, the first one after `wait`. A round

@@ -4,10 +4,10 @@
 use std::collections::BTreeSet;
 use std::sync::PoisonError;
 
-use loci_core::{Caller, Partition, Result, Scope, Space, Timestamp};
+use loci_core::{Caller, Result, Scope, Space, Timestamp};
 
 use super::CONSOLIDATE;
-use super::pass::Pass;
+use super::progress::Turn;
 use crate::call::{CallInfo, Effect};
 use crate::engine::Engine;
 
@@ -15,22 +15,6 @@ use crate::engine::Engine;
 const BACKGROUND: &str = "background";
 /// The setting of a space that has the time of its last pass, in microseconds since 1970.
 const CONSOLIDATED_AT: &str = "consolidated_at";
-
-/// The pass that is under way.
-pub(crate) struct Turn {
-    space: Space,
-    partition: Partition,
-    pass: Pass,
-}
-
-impl std::fmt::Debug for Turn {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter
-            .debug_struct("Turn")
-            .field("space", &self.space)
-            .finish_non_exhaustive()
-    }
-}
 
 impl Engine {
     /// Does a step of the [consolidation](crate::Consolidation::consolidate) in the background: in one

@@ -10,22 +10,13 @@ use loci_text::contradiction::Judge;
 use loci_text::passages::passages;
 use loci_text::statement::repetition::{content_words, says_all_of};
 
+use super::progress::Candidate;
 use crate::models::Models;
 use crate::notes::NOTE_KIND;
 use crate::orders::is_directive;
 
 /// The cosine similarity from which a text that has the words of another one says the same.
 const COSINE_MIN: f32 = 0.8;
-
-/// A memory that stands for others or behind another one, or may.
-#[derive(Debug, Clone)]
-pub(super) struct Candidate {
-    pub(super) memory: Memory,
-    /// The time at which the one was stored that replaced it, and who said that one.
-    pub(super) replaced: Option<(Timestamp, SaidBy)>,
-    /// The number of its content words.
-    content: usize,
-}
 
 impl Candidate {
     pub(super) fn of(memory: Memory, replaced: Option<&Memory>) -> Self {
@@ -36,8 +27,8 @@ impl Candidate {
         }
     }
 
-    /// Returns the place among those that may stand for one another: the most trusted first, then the
-    /// ones that were replaced, which lead to what replaced them, then those that say most, then the
+    /// Returns the place among memories that may stand for one another: the most trusted first, then the
+    /// ones that were replaced, which lead to what replaced them, then the ones that say most, then the
     /// oldest, which others know by its id.
     fn rank(&self) -> (SaidBy, bool, bool, Reverse<usize>, Timestamp, &MemoryId) {
         let Memory {

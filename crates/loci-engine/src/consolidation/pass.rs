@@ -7,45 +7,12 @@ use loci_core::{
     STANDS_BEHIND, Superseded, limits,
 };
 
-use super::pairing::{Candidate, assigned, may_stand_behind, may_stand_for_others};
-use super::{COMPARED_AT_ONCE, CONSOLIDATE, Consolidation, ConsolidationReport, StoodBehind};
+use super::pairing::{assigned, may_stand_behind, may_stand_for_others};
+use super::progress::{Candidate, ConsolidationReport, Pass, Plan, StoodBehind};
+use super::{COMPARED_AT_ONCE, CONSOLIDATE, Consolidation};
 use crate::access::mark_key;
 use crate::memories::update::put_next;
 use crate::notes::not_note;
-
-/// The state of a pass.
-pub(crate) struct Pass {
-    is_dry_run: bool,
-    /// The memories to compare.
-    ids: Vec<MemoryId>,
-    /// The number of these that were compared.
-    compared: usize,
-    candidates: HashMap<MemoryId, Candidate>,
-    /// For each candidate the ones that may stand for it.
-    edges: HashMap<MemoryId, Vec<MemoryId>>,
-    /// Memories that have a mark.
-    marked: HashSet<MemoryId>,
-    /// Summaries that no group has been found to have yet.
-    pub(super) summaries: HashSet<MemoryId>,
-    /// The representatives, each with the memories that are to stand behind it; `None` until all
-    /// memories are compared.
-    plan: Option<Plan>,
-    pub(super) report: ConsolidationReport,
-}
-
-/// The groups of a pass.
-struct Plan {
-    behind: HashMap<MemoryId, MemoryId>,
-    /// Representatives that are left to do; `None` for marks that go.
-    left: Vec<(Option<MemoryId>, Vec<MemoryId>)>,
-}
-
-impl Pass {
-    /// Returns true until all memories are compared. Up to then, nothing is changed.
-    pub(super) fn is_comparing(&self) -> bool {
-        self.compared < self.ids.len()
-    }
-}
 
 impl Consolidation<'_> {
     /// Starts a pass over the memories that the caller may read.
@@ -83,6 +50,9 @@ impl Consolidation<'_> {
                 if !pass.is_dry_run {
                     self.remove_summaries(pass)?;
                 }
+                let report = &mut pass.report;
+                let not_done = report.left.len() + report.changed_meanwhile.len();
+                report.behind = report.behind.saturating_sub(not_done);
                 Ok(false)
             }
             Some((representative, group)) => {

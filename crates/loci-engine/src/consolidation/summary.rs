@@ -12,7 +12,7 @@ use loci_text::{enrichment, indexed};
 use uuid::Uuid;
 
 use super::Consolidation;
-use super::pass::Pass;
+use super::progress::Pass;
 use crate::access::mark_key;
 use crate::open_items::item_key;
 
@@ -25,7 +25,7 @@ const SUMMARIES_MAX: usize = 100;
 
 impl Consolidation<'_> {
     /// Returns the summary of a representative and what stands behind it: the one that is there, or,
-    /// with a language model, a new one. `None` if there is none.
+    /// with a language model, a new one. `None` without one.
     pub(super) fn summarised(
         &self,
         pass: &mut Pass,

@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use crate::background::files_look::FilesLook;
 use crate::background::sweep_clock::ClockReading;
-use crate::consolidation::background::Turn;
+use crate::consolidation::progress::Turn;
 
 /// Seconds for which a lease on background work lasts if its holder ends. Half of that is more than
 /// the longest wait for an embedding model.

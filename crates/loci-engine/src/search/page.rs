@@ -215,7 +215,7 @@ impl Search<'_> {
             .return_found(hits.iter_mut().map(|hit| &mut hit.memory))?;
         let has_more = has_more || is_cut;
 
-        // A result represents all memories with its text, and those that stand behind it.
+        // A result represents all memories with its text, and all that stand behind it.
         let ids = hits.iter().flat_map(|hit| {
             let represented = hit.repeats.iter().chain(&hit.behind);
             std::iter::once(&hit.memory.id).chain(represented)

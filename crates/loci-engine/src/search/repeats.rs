@@ -32,7 +32,7 @@ impl Signals {
 }
 
 impl Ranking {
-    /// Returns the number of results of a search for `limit` of them. A candidate that a result stands
+    /// Returns the number of results of a search with this limit. A candidate that a result stands
     /// for takes a place, because a reply shall say in fewer words what it said before; but half of the
     /// places are left for other results.
     pub(super) fn places(&self, limit: usize) -> usize {
@@ -53,6 +53,26 @@ impl Ranking {
         let is_cut = self.cut_at.iter().any(Option::is_some);
         hits.iter()
             .any(|hit| !hit.repeats.is_empty() && (is_cut && !is_full || is_behind(hit)))
+    }
+}
+
+impl Hit {
+    /// Notes a further candidate that the result stands for: `behind` is its memory if it is marked to
+    /// stand behind this one, or behind one with its text. Returns true if it takes a place.
+    fn represent(&mut self, id: MemoryId, behind: Option<&Memory>) -> bool {
+        match behind {
+            // It was shown for one that stands behind it.
+            None if self.memory.id == id => true,
+            Some(behind) if !have_equal_texts(&self.memory, behind) => {
+                self.behind.push(id);
+                true
+            }
+            // Equal texts were one result before one stood behind the other.
+            _ => {
+                self.repeats.push(id);
+                false
+            }
+        }
     }
 }
 
@@ -139,31 +159,17 @@ impl Search<'_> {
                 Some(None) => continue,
                 None => (memory, None),
             };
-            let is_returned = |memory: &Memory| {
-                let is_it = |one: &RankedCandidate| one.id == memory.id;
-                let have_its_text = |returned: &Memory| have_equal_texts(returned, memory);
-                returned.iter().any(have_its_text)
-                    || behind.is_some() && ranking.returned.iter().any(is_it)
-            };
-            if is_returned(&memory) {
+            let is_returned = |returned: &Memory| have_equal_texts(returned, &memory);
+            let is_it = |one: &RankedCandidate| one.id == memory.id;
+            let is_known = behind.is_some() && ranking.returned.iter().any(is_it);
+            if is_known || returned.iter().any(is_returned) {
                 continue;
             }
-            if let Some(first) = hits
-                .iter_mut()
-                .find(|hit| hit.memory.id == memory.id || have_equal_texts(&hit.memory, &memory))
-            {
-                // Equal texts were one result before one of them stood behind the other.
-                let is_equal = |one: &Memory| have_equal_texts(&first.memory, one);
-                match behind {
-                    Some(behind) if is_equal(&behind) => first.repeats.push(id),
-                    Some(_) => {
-                        first.behind.push(id);
-                        ranking.represented += 1;
-                    }
-                    // It was shown for one that stands behind it.
-                    None if first.memory.id == id => ranking.represented += 1,
-                    None => first.repeats.push(id),
-                }
+            let mut known = hits.iter_mut();
+            let is_shown =
+                |hit: &Hit| hit.memory.id == memory.id || have_equal_texts(&hit.memory, &memory);
+            if let Some(first) = known.find(|hit| is_shown(hit)) {
+                ranking.represented += usize::from(first.represent(id, behind.as_ref()));
                 continue;
             }
             let behind = behind.filter(|behind| !have_equal_texts(behind, &memory));
@@ -224,10 +230,10 @@ impl Search<'_> {
         let suspects: Vec<MemoryId> = left.map(|one| one.id.clone()).collect();
         for ids in suspects.chunks(HITS_READ) {
             for memory in self.store.get_all(&ranking.filter, ids)? {
-                if let Some(first) = hits
-                    .iter_mut()
-                    .find(|hit| have_equal_texts(&hit.memory, &memory))
-                {
+                let mut known = hits.iter_mut();
+                let first = known.find(|hit| have_equal_texts(&hit.memory, &memory));
+                // It may be the result itself, which was found by one that stands behind it.
+                if let Some(first) = first.filter(|hit| hit.memory.id != memory.id) {
                     first.repeats.push(memory.id);
                 }
             }

@@ -1,4 +1,4 @@
-//! Memories that say the same stand behind one of them.
+//! Memories that say the same stand behind one.
 
 use loci_core::{
     Citation, CitationKind, Delivery, Enricher, Enrichment, Relation, STANDS_BEHIND, Store,

@@ -1,4 +1,4 @@
-//! `loci consolidate`: memories that say the same stand behind one of them.
+//! `loci consolidate`: memories that say the same stand behind one.
 
 use loci_core::MemoryId;
 use loci_engine::{CONSOLIDATE, ConsolidationReport, Effect, StoodBehind, short_id};
@@ -79,7 +79,7 @@ fn said(parts: &Parts, report: &ConsolidationReport) -> String {
         format!("{count} {noun}")
     };
     let mut text = format!(
-        "{} compared: {} stand behind {}, {} of them new\n",
+        "{} compared: {} stand behind {}, {} new\n",
         memories(report.compared),
         report.behind,
         counted(report.representatives as u64, "other"),
