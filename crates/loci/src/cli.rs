@@ -3,7 +3,6 @@
 
 mod common;
 mod connect;
-mod consolidate;
 mod examples;
 mod history;
 mod import;
@@ -27,7 +26,6 @@ use loci_server::ToolPrefix;
 pub use self::common::Common;
 use self::common::given;
 pub use self::connect::{Connect, SERVER_NAME};
-pub use self::consolidate::Consolidate;
 pub use self::examples::{command_line, examples};
 pub use self::history::{Diff, History};
 pub use self::import::Import;
@@ -35,7 +33,7 @@ pub use self::model::Model;
 pub use self::restore::Restore;
 pub use self::review::{Review, ReviewList};
 pub use self::trust::Trust;
-pub use self::undo::Undo;
+pub use self::undo::{Consolidate, Undo};
 use crate::exit::Exit;
 use crate::settings::{self, Flags};
 

@@ -129,21 +129,7 @@ impl Search<'_> {
             .take(limit.saturating_sub(hits.len()).clamp(1, HITS_READ))
             .collect();
         let ids: Vec<MemoryId> = next.iter().map(|one| one.id.clone()).collect();
-        let is_suspect = |returned: &&RankedCandidate| {
-            next.iter()
-                .any(|one| one.signals.may_be_of_equals(&returned.signals))
-        };
-        let suspects: Vec<MemoryId> = ranking
-            .returned
-            .iter()
-            .filter(is_suspect)
-            .map(|one| one.id.clone())
-            .collect();
-        let returned = if suspects.is_empty() {
-            Vec::new()
-        } else {
-            self.store.get_all(&ranking.filter, &suspects)?
-        };
+        let returned = self.returned_suspects(ranking, &next)?;
         let memories = self.store.get_all(&ranking.filter, &ids)?;
         let represented = self.represented(ranking, &memories)?;
         let mut memories = memories.into_iter().peekable();
@@ -190,6 +176,28 @@ impl Search<'_> {
             });
         }
         Ok(())
+    }
+
+    /// Returns the memories of earlier pages that may have the text of one of these candidates.
+    fn returned_suspects(
+        &self,
+        ranking: &Ranking,
+        next: &[RankedCandidate],
+    ) -> Result<Vec<Memory>> {
+        let is_suspect = |returned: &&RankedCandidate| {
+            next.iter()
+                .any(|one| one.signals.may_be_of_equals(&returned.signals))
+        };
+        let suspects: Vec<MemoryId> = ranking
+            .returned
+            .iter()
+            .filter(is_suspect)
+            .map(|one| one.id.clone())
+            .collect();
+        if suspects.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.store.get_all(&ranking.filter, &suspects)
     }
 
     /// Returns for the candidates that another memory stands for, and that this search may show, that
