@@ -33,7 +33,7 @@ pub fn run(settings: &Settings, options: &AgentBench, output: Output) -> Result<
     let stored = FilledStore::of(&calls, folder, &laboratory, &clock)?;
     let tasks = tasks::sample(tasks::read()?, options.tasks);
     status_line(format_args!("asking {} tasks …", tasks.len()));
-    let asked = tasks::ask(&tasks, &stored, &laboratory, &clock)?;
+    let asked = tasks::ask(&tasks, &stored, &laboratory, &clock, options.consolidate)?;
     let memories = calls.iter().map(material::Call::memories).sum();
     let report = Report {
         options,

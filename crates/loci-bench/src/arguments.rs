@@ -139,6 +139,13 @@ pub enum Bench {
     /// long documents and facts among chat, filed and asked by tool calls, beside what only words
     /// and only vectors find. Fails if a kind of question stays below its floor.
     Needles(Needles),
+    /// Measure what a consolidation does to a store in which two fifths of the memories are repeats
+    ///
+    /// Invented facts, some of which are said again: the same, with other signs, in a frame, shorter, by
+    /// synonyms, in other words. Questions for facts that are repeated and for others are asked before
+    /// and after. Fails if evidence is lost, a memory stands behind another fact, or a further run
+    /// would change something.
+    Repeats(Repeats),
     /// Measure whether the tools find the texts that answer the questions of sets, and whether only
     /// words or only vectors do
     ///
@@ -258,6 +265,9 @@ pub struct Locomo {
     /// it gives; may be given several times
     #[arg(long, value_name = "STEP")]
     pub without: Vec<String>,
+    /// Consolidate each store before its questions
+    #[arg(long)]
+    pub consolidate: bool,
     /// Keep the stores in this folder, and use stores that an earlier run left there
     #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
     pub keep: Option<PathBuf>,
@@ -283,6 +293,22 @@ pub struct Needles {
     #[arg(long, value_name = "STEP")]
     pub without: Vec<String>,
     /// Write the figures and the rank of every fact into this file, too, as JSON
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub out: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub struct Repeats {
+    /// The number of memories
+    #[arg(long, value_name = "NUMBER", default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(10..=20_000))]
+    pub memories: u32,
+    /// The number of questions, one half for repeated facts
+    #[arg(long, value_name = "NUMBER", default_value_t = 1_000)]
+    pub questions: u32,
+    /// The seed of the facts
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    pub seed: u64,
+    /// Write the figures into this file, too, as JSON
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub out: Option<PathBuf>,
 }
@@ -381,6 +407,9 @@ pub struct AgentBench {
     /// The seed of the memories around the tasks' memories
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     pub seed: u64,
+    /// Consolidate the store before the tasks
+    #[arg(long)]
+    pub consolidate: bool,
     /// List tasks, with what they miss: the ones that are not right (failed), or all
     #[arg(long, value_name = "TASKS", value_parser = ["failed", "all"])]
     pub show: Option<String>,

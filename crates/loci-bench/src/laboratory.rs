@@ -12,7 +12,7 @@ use loci::settings::Settings;
 use loci::store::{StorePlace, StoreSettings, open_failure};
 use loci::wiring::{Parts, Wiring, open_store};
 use loci_core::{Clock, Embedder, Timestamp, limits};
-use loci_engine::{Policy, SearchMode, Weights};
+use loci_engine::{CONSOLIDATE, Effect, Policy, SearchMode, Weights};
 use serde_json::{Map, Value};
 
 use crate::fitted_numbers::with_number;
@@ -177,6 +177,17 @@ fn schema_of(data: &Path) -> String {
 pub fn settle(parts: &Parts) -> Result<(), Failure> {
     while parts.engine.background().embed_pending()? > 0 || parts.engine.background().enrich()? {}
     Ok(())
+}
+
+/// Consolidates a whole store; returns the number of memories that stand behind others.
+///
+/// # Errors
+/// If the store cannot be used.
+pub fn consolidate(parts: &Parts) -> Result<usize, Failure> {
+    let info = (CONSOLIDATE, "memory:write", Effect::Write);
+    let report =
+        parts.logged_in_all(info, |call| Ok(call.consolidation().consolidate(false)?))?;
+    Ok(report.behind)
 }
 
 /// Copies the folder of a store, so that questions to the copy do not change the original.

@@ -18,14 +18,16 @@ use loci::exit::Failure;
 use loci::output::{Output, status_line};
 use loci::settings::Settings;
 use loci::wiring::{Parts, SystemClock};
+use loci_core::TokenCounter;
 use loci_dialects::{Dialect, mememory, memory_mcp};
+use loci_tokens::BpeTokens;
 use serde_json::json;
 
 use self::data::{Conversation, session_of};
 use self::report::Report;
 use self::score::Score;
 use self::stored::StoredConversation;
-use super::laboratory::{Laboratory, object};
+use super::laboratory::{Laboratory, consolidate, object};
 use crate::arguments::Locomo;
 
 /// The number of results whose turns are scored: a tool's default limit, or more.
@@ -63,6 +65,10 @@ struct ToolScores {
     different_heads: usize,
     /// The number of degraded replies.
     degraded: usize,
+    /// The number of tokens of all replies with [`TURN_RESULTS`] results, and of these replies.
+    tokens: [usize; 2],
+    /// The memories of the last store that stand behind others.
+    behind: usize,
 }
 
 pub fn run(settings: &Settings, options: &Locomo, output: Output) -> Result<(), Failure> {
@@ -92,7 +98,13 @@ pub fn run(settings: &Settings, options: &Locomo, output: Output) -> Result<(), 
             conversation.questions.len()
         ));
         for scores in &mut scores {
-            scores.ask(conversation, &stored, view, &laboratory)?;
+            scores.ask(
+                conversation,
+                &stored,
+                view,
+                &laboratory,
+                options.consolidate,
+            )?;
         }
     }
     let report = Report {
@@ -115,6 +127,8 @@ impl ToolScores {
             categories: BTreeMap::new(),
             different_heads: 0,
             degraded: 0,
+            tokens: [0; 2],
+            behind: 0,
         }
     }
 
@@ -125,9 +139,13 @@ impl ToolScores {
         stored: &StoredConversation,
         view: View,
         laboratory: &Laboratory<'_>,
+        is_consolidated: bool,
     ) -> Result<(), Failure> {
-        let turns = self.pass(conversation, stored, view, laboratory, TURN_RESULTS)?;
-        let more = self.pass(conversation, stored, view, laboratory, SESSION_RESULTS)?;
+        let mut pass = |limit| {
+            let stores = (stored, laboratory, is_consolidated);
+            self.pass(conversation, view, stores, limit)
+        };
+        let (turns, more) = (pass(TURN_RESULTS)?, pass(SESSION_RESULTS)?);
         for ((question, turns), more) in conversation.questions.iter().zip(&turns).zip(&more) {
             let mut sessions = Vec::new();
             for session in more.iter().filter_map(|turn| session_of(turn)) {
@@ -147,14 +165,16 @@ impl ToolScores {
     fn pass(
         &mut self,
         conversation: &Conversation,
-        stored: &StoredConversation,
         view: View,
-        laboratory: &Laboratory<'_>,
+        (stored, laboratory, is_consolidated): (&StoredConversation, &Laboratory<'_>, bool),
         limit: usize,
     ) -> Result<Vec<Vec<String>>, Failure> {
         let folder = tempfile::tempdir()?;
         stored.copy_to(folder.path())?;
         let parts = laboratory.open(folder.path())?;
+        if is_consolidated {
+            self.behind = consolidate(&parts)?;
+        }
         let questions = conversation.questions.iter();
         questions
             .map(|question| {
@@ -185,6 +205,11 @@ impl ToolScores {
         };
         let reply = parts.call_in(view.dialect(), &self.tool, object(arguments))?;
         self.degraded += usize::from(reply.notice.is_some());
+        if limit == TURN_RESULTS {
+            let [tokens, replies] = &mut self.tokens;
+            *tokens += BpeTokens.count(&reply.structured.to_string());
+            *replies += 1;
+        }
         let results = reply.structured.get("results").unwrap_or(&reply.structured);
         let results = results.as_array().map_or(&[][..], Vec::as_slice);
         let mut turns: Vec<String> = Vec::with_capacity(limit);

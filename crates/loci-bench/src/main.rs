@@ -31,6 +31,7 @@ mod page;
 mod palace;
 mod phases;
 mod prompts;
+mod repeats;
 #[cfg(unix)]
 mod server;
 mod sets;
@@ -118,6 +119,7 @@ fn run(settings: &Settings, command: &Bench, output: Output) -> Result<(), Failu
         Bench::Certainty(options) => certainty::run(settings, options, output),
         Bench::CachedQuestions(options) => cached_questions::run(settings, options, output),
         Bench::Needles(options) => needles::run(settings, options, output),
+        Bench::Repeats(options) => repeats::run(settings, options, output),
         Bench::Sets(options) => sets::run(settings, options, output),
         Bench::Fusion(options) => sets::run_fusion(settings, options, output),
         Bench::Strength(options) => sets::strength::run(settings, options, output),

@@ -95,7 +95,7 @@ pub use maintenance::{
 };
 pub use memory::{
     ANONYMOUS, Access, Delivery, EnrichmentStatus, Link, Location, Memory, Relation, SPEAKER,
-    Thread, Tier, UNREVIEWED, Visibility,
+    STANDS_BEHIND, SUMMARY_OF, Thread, Tier, UNREVIEWED, Visibility,
 };
 pub use note::{
     ContentHash, CreateOutcome, FRONTMATTER, FileProblem, FileProblemKind, FileSnapshot, FileStamp,

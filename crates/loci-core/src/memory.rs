@@ -19,6 +19,12 @@ pub const SPEAKER: &str = "speaker";
 /// The attribute of a memory whose text came in a file and gives orders, until a person has said that
 /// agents follow it. No tool removes it.
 pub const UNREVIEWED: &str = "unreviewed";
+/// The attribute of a memory that stands behind another one, which says the same: a key of both texts,
+/// a space, and the id of the other one. No tool sets or removes it.
+pub const STANDS_BEHIND: &str = "stands_behind";
+/// The attribute of a summary that a language model wrote of memories that say the same, to which it is
+/// linked: a key of their texts. No tool sets or removes it.
+pub const SUMMARY_OF: &str = "summary_of";
 
 /// The name that stands for an anonymous caller.
 pub const ANONYMOUS: &str = "anonymous";
@@ -244,6 +250,18 @@ impl Memory {
         self.attributes.contains_key(UNREVIEWED)
     }
 
+    /// Returns the memory that it is marked to stand behind, with the key of both texts at that time.
+    /// The mark holds only while [both texts](STANDS_BEHIND) are the same.
+    pub fn stands_behind(&self) -> Option<(&str, MemoryId)> {
+        let (key, id) = self.attributes.get(STANDS_BEHIND)?.split_once(' ')?;
+        Some((key, MemoryId::new(id)))
+    }
+
+    /// Returns true if it is a summary that a language model wrote of [other memories](SUMMARY_OF).
+    pub fn is_summary(&self) -> bool {
+        self.attributes.contains_key(SUMMARY_OF)
+    }
+
     /// Returns true if it is the output of a tool in a conversation.
     pub fn is_tool_output(&self) -> bool {
         let is_said_by_tool = |speaker: &String| SaidBy::of_speaker(speaker) == SaidBy::Tool;
@@ -393,6 +411,10 @@ pub enum Relation {
     RelatedTo,
     /// Its text contains a link to the other memory.
     LinksTo,
+    /// It stands for the other memory in searches, because that one says nothing more.
+    StandsFor,
+    /// It is a summary of the other memory, among others.
+    Summarises,
 }
 
 names! {
@@ -401,6 +423,8 @@ names! {
         Reinforces = "reinforces",
         RelatedTo = "related_to",
         LinksTo = "links_to",
+        StandsFor = "stands_for",
+        Summarises = "summarises",
     }
 }
 

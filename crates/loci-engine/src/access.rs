@@ -1,5 +1,7 @@
 //! The access rules: what a caller may read and write.
 
+mod representatives;
+
 use std::collections::BTreeSet;
 
 use loci_core::{
@@ -11,6 +13,8 @@ use loci_core::{
 use crate::actor::Actor;
 use crate::engine::Engine;
 use crate::memories::versions::former;
+
+pub(crate) use self::representatives::mark_key;
 
 /// The tiers whose memories are read by their ids.
 pub(crate) const TIERS_BY_ID: [Tier; 2] = [Tier::LongTerm, Tier::Unlisted];
@@ -96,6 +100,7 @@ impl Access<'_> {
             })
             .collect();
         let mut all = Vec::with_capacity(2 * changes.len());
+        all.extend(self.summaries_to_remove(&changes)?);
         for change in changes {
             let mut after = None;
             if let Change::Put { memory, expect, .. } = &change

@@ -27,6 +27,7 @@ use crate::access::Access;
 use crate::actor::Actor;
 use crate::audit::{client_name, session_name};
 use crate::changes::Changes;
+use crate::consolidation::Consolidation;
 use crate::context::Context;
 use crate::conversations::Conversations;
 use crate::engine::Engine;
@@ -279,6 +280,11 @@ impl<'a> Parts<'a> {
     /// Returns the changes of memories, facts and tunnels by who made them.
     pub fn changes(&self) -> Changes<'_> {
         self.engine.changes(self.actor())
+    }
+
+    /// Returns the consolidation of memories that say the same.
+    pub fn consolidation(&self) -> Consolidation<'_> {
+        self.engine.consolidation(self.actor())
     }
 
     /// Returns the operations on messages, decisions and cached answers.

@@ -137,7 +137,7 @@ impl Leases<'_> {
         Ok(())
     }
 
-    /// Releases the leases for sweeping and embedding, as far as possible; the others expire.
+    /// Releases the leases for sweeping, embedding and the like, as far as possible; the others expire.
     pub(crate) fn give_back_work(&self) {
         let models = self.rounds.of_all_models();
         let embedding = models.iter().map(|model| &model.embedding);
@@ -149,6 +149,8 @@ impl Leases<'_> {
             &rounds.examining,
             &rounds.examination_look,
             &rounds.enrichment_look,
+            &rounds.consolidating,
+            &rounds.consolidation_look,
         ];
         for lease in own.into_iter().chain(embedding) {
             let _ = self.give_back(lease);

@@ -43,6 +43,7 @@ mod call;
 mod certainty;
 mod changes;
 pub mod check;
+mod consolidation;
 mod context;
 mod conversations;
 mod engine;
@@ -95,6 +96,7 @@ pub use changes::taken_back::{
     ChangedRecord, ChangesMeant, RecordOutcome, StandingMemory, TakenBack, TakenRecord,
 };
 pub use changes::{Changes, ChangesOfCall};
+pub use consolidation::{CONSOLIDATE, Consolidation, ConsolidationReport, StoodBehind};
 pub use context::Context;
 pub use context::bootstrap::{Bootstrap, BootstrapItem};
 pub use context::bundle::BundleRequest;

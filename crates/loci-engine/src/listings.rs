@@ -9,7 +9,7 @@ pub mod names;
 pub mod status_counts;
 pub mod unsearched;
 
-use loci_core::{Clock, Store};
+use loci_core::{Clock, Memory, Result, Store};
 
 use crate::access::Access;
 use crate::actor::Actor;
@@ -24,6 +24,17 @@ pub struct Listings<'a> {
     clock: &'a dyn Clock,
     access: Access<'a>,
     budgets: Budgets<'a>,
+}
+
+impl Listings<'_> {
+    /// Removes the memories that another one stands for, which the caller may read, from what a caller
+    /// reads without having asked for each, e.g. at the start of a session.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    pub fn without_represented(&self, memories: &mut Vec<Memory>) -> Result<()> {
+        self.access.without_represented(memories)
+    }
 }
 
 impl Engine {

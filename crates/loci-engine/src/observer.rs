@@ -76,6 +76,8 @@ pub enum LeasedWork {
     Embed,
     /// The examination of memories for what people should decide.
     Examine,
+    /// The consolidation of memories that say the same.
+    Consolidate,
     /// The use of a model, whose vectors others must keep until then.
     Model,
     /// Changes of the folder of notes, of a store that several machines share.
@@ -89,6 +91,7 @@ impl LeasedWork {
             LeasedWork::Sweep => "sweep",
             LeasedWork::Embed => "embed",
             LeasedWork::Examine => "examine",
+            LeasedWork::Consolidate => "consolidate",
             LeasedWork::Model => "model",
             LeasedWork::Notes => "notes",
         }

@@ -26,6 +26,9 @@ pub struct Policy {
     pub audit_retention_seconds: u64,
     /// Seconds for which the version before a change of a memory is kept; 0 keeps it for ever.
     pub history_seconds: u64,
+    /// Seconds between two [consolidations](crate::Consolidation::consolidate) in the background; 0
+    /// for none.
+    pub consolidate_seconds: u64,
     /// Seconds for which a reply is kept under its idempotency key.
     pub idempotent_reply_ttl_seconds: u64,
     /// The number of audit entries that triggers a write at once.
@@ -89,6 +92,7 @@ impl Policy {
         },
         audit_retention_seconds: 90 * DAY_SECONDS,
         history_seconds: 30 * DAY_SECONDS,
+        consolidate_seconds: 0,
         idempotent_reply_ttl_seconds: DAY_SECONDS,
         audit_buffer: 100,
         memory_tool: HelperLanguage::Python,

@@ -57,7 +57,7 @@ pub struct MemoryExplanation {
     /// The place that was searched: `everywhere`, `global`, or the name of a project, with which the global
     /// memories are searched.
     pub scope: String,
-    /// The cause: `shown`, `equal_text`, `counterpart`, `budget`, `limit`, `no_vector`,
+    /// The cause: `shown`, `equal_text`, `stands_behind`, `counterpart`, `budget`, `limit`, `no_vector`,
     /// `no_word`, `depth`, `quotation`, `filters`, `scope`, `tier`, `replaced`, `forgotten`,
     /// `deleted` or `expired`; `visibility` for a memory that only its owner finds, whichever
     /// user looks.
@@ -256,6 +256,7 @@ fn name(cause: &Cause) -> &'static str {
         Cause::Facets => "filters",
         Cause::Quotation => "quotation",
         Cause::EqualText(_) => "equal_text",
+        Cause::StandsBehind(_) => "stands_behind",
         Cause::Counterpart(_) => "counterpart",
         Cause::Budget => "budget",
         Cause::Limit => "limit",
@@ -269,7 +270,10 @@ fn name(cause: &Cause) -> &'static str {
 /// Returns the memory that stands in the place of another one.
 fn instead(cause: &Cause) -> Option<&MemoryId> {
     match cause {
-        Cause::Successor(id) | Cause::EqualText(id) | Cause::Counterpart(id) => Some(id),
+        Cause::Successor(id)
+        | Cause::EqualText(id)
+        | Cause::StandsBehind(id)
+        | Cause::Counterpart(id) => Some(id),
         _ => None,
     }
 }
@@ -283,9 +287,12 @@ fn advice(request: &ExplainRequest<'_>, explanation: &Explanation) -> (String, S
         ..
     } = explanation;
     match explanation.cause() {
-        Cause::Shown | Cause::EqualText(_) | Cause::Budget | Cause::Limit | Cause::NoVector => {
-            advice_on_rank(request, explanation)
-        }
+        Cause::Shown
+        | Cause::EqualText(_)
+        | Cause::StandsBehind(_)
+        | Cause::Budget
+        | Cause::Limit
+        | Cause::NoVector => advice_on_rank(request, explanation),
         Cause::Expiry(at) => (
             format!("It expired on {}.", UtcTimestamp(*at).short()),
             "Store it again, with a longer time to live or none.".to_owned(),
@@ -366,6 +373,10 @@ fn advice_on_rank(request: &ExplainRequest<'_>, explanation: &Explanation) -> (S
         Cause::EqualText(id) => (
             format!("The result number {} has the same text and stands for it.", place.unwrap_or(1)),
             format!("Read that one: `loci show {id}`."),
+        ),
+        Cause::StandsBehind(id) => (
+            format!("It stands behind the result number {}, which says the same.", place.unwrap_or(1)),
+            format!("Read that one: `loci show {id}`; `loci search --all` shows both."),
         ),
         _ => (
             format!("The question finds it: {is_place} of at most {limit}."),

@@ -4,6 +4,7 @@
 //!
 //! English, with the negations of German; in other languages only numbers and names are compared.
 
+pub mod repetition;
 mod vocabulary;
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -207,10 +208,9 @@ impl Statement {
     }
 
     fn negations(&self) -> usize {
-        self.tokens
-            .iter()
-            .filter(|token| token.kind == Kind::Negation)
-            .count()
+        let tokens = self.tokens.iter();
+        let negations = tokens.filter(|token| token.kind == Kind::Negation);
+        negations.count()
     }
 
     fn denies(&self) -> bool {

@@ -33,7 +33,7 @@ pub use self::model::Model;
 pub use self::restore::Restore;
 pub use self::review::{Review, ReviewList};
 pub use self::trust::Trust;
-pub use self::undo::Undo;
+pub use self::undo::{Consolidate, Undo};
 use crate::exit::Exit;
 use crate::settings::{self, Flags};
 
@@ -160,6 +160,15 @@ pub enum Command {
     History(History),
     /// Compare two versions of a memory, a fact or a tunnel
     Diff(Diff),
+    /// Let memories that say the same stand behind one
+    ///
+    /// Searches, session starts and hooks then show that one in the place of all. The others stay, `loci
+    /// show` names them on both sides, `loci search --all` finds them, and `loci undo` takes the whole run
+    /// back. A memory stands only for what it says all of: with the same numbers, names, negations and
+    /// limits, of the same owner, project and title, and no less trusted. When it changes or goes, what
+    /// stood behind it is in sight again. With `llm.url`, three or more texts get a summary that names
+    /// them and never takes their place. A run that was cut off goes on when it is repeated.
+    Consolidate(Consolidate),
     /// Put a memory out of sight, or all that match some conditions
     ///
     /// No list or search finds a forgotten memory; nothing is removed, and `loci unforget` brings it
@@ -431,6 +440,9 @@ pub struct Search {
     /// Say why each result is where it is
     #[arg(long)]
     pub explain: bool,
+    /// Show each memory itself, also if it stands behind another one (`loci consolidate`)
+    #[arg(long)]
+    pub all: bool,
     /// Memories as they stood then, with the texts of then: 2026-01-31, 2026-01-31T12:00:00Z, or a time ago
     /// such as 7d
     #[arg(long, value_name = "TIME")]

@@ -7,6 +7,7 @@ pub mod bootstrap;
 pub mod completions;
 pub mod config;
 pub mod connect;
+pub mod consolidate;
 pub mod delete;
 pub mod doctor;
 pub mod export;

@@ -201,6 +201,9 @@ fn execute(command: &Command, settings: &Settings, output: Output) -> Result<(),
         Command::History(arguments) => commands::history::run(settings, arguments, output),
         Command::Diff(arguments) => commands::history::diff(settings, arguments, output),
         Command::Forget(arguments) => commands::forget::run(settings, arguments, output),
+        Command::Consolidate(arguments) => {
+            commands::consolidate::run(settings, arguments.dry_run, output)
+        }
         Command::Undo(arguments) => commands::undo::run(settings, arguments, output),
         Command::Delete(arguments) => commands::delete::run(settings, arguments, output),
         Command::Unforget(arguments) => commands::unforget::run(settings, arguments, output),

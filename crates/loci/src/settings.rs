@@ -526,6 +526,7 @@ impl Values {
             },
             audit_retention_seconds: DAY_SECONDS * self.get(&AUDIT_RETENTION_DAYS)?,
             history_seconds: DAY_SECONDS * self.get(&HISTORY_DAYS)?,
+            consolidate_seconds: HOUR_SECONDS * self.get(&CONSOLIDATE_HOURS)?,
             audit_buffer: self.get(&AUDIT_FLUSH_ENTRIES)? as usize,
             memory_tool: match self.text(&MEMORY_TOOL_HELPER) {
                 Some("typescript") => HelperLanguage::TypeScript,
@@ -741,7 +742,7 @@ mod tests {
                     store_connections = 3\nstore_commit_seconds = 7\nstore_index_megabytes = 4\nstore_migrate = \"never\"\nstore_row_security = true\nvault = \"v\"\nvault_file_mode = \"640\"\nidempotency_hours = 2\nlog = \"debug\"\nlog_format = \"json\"\nmetrics_bind = \"127.0.0.1:5\"\notlp_endpoint = \"http://c:4318\"\nredact_secrets = \"all\"\nsearch = \"words\"\nbind = \"[::1]:9\"\n\
                     allowed_origins = [\"https://a:1\", \"https://b:*\"]\nallowed_hosts = []\nconversation_views = false\nquestions = true\nquestion_seconds = 30\ntrusted_authors = [\"ann\"]\n\
                     public_url = \"https://m.example\"\ntrusted_proxies = [\"10.0.0.7\", \"10.1.0.0/16\"]\n\
-                    maintenance_seconds = 5\nindex_file_memories = 13\nbusy_timeout_seconds = 6\nreply_tokens = 1234\nhistory_days = 12\nmodels_url = \"https://m.example/models\"\n\
+                    maintenance_seconds = 5\nindex_file_memories = 13\nbusy_timeout_seconds = 6\nreply_tokens = 1234\nhistory_days = 12\nconsolidate_hours = 6\nmodels_url = \"https://m.example/models\"\n\
                     [phases]\nqueries = [\"plan=what, and why\", \"paint=how\"]\ntags = [\"plan=a,b\", \"sing=c\"]\nkinds = [\"plan=adr,risk\"]\n\
                     [conversation]\nmessage_ttl_hours = 1\nresults_max = 2\npurge_days = 3\n\
                     [cache]\nsimilarity_threshold = 0.75\nttl_seconds = 4\n\
@@ -911,6 +912,7 @@ mod tests {
         );
         assert_eq!(policy.idempotent_reply_ttl_seconds, 7_200);
         assert_eq!(policy.history_seconds, 12 * 86_400);
+        assert_eq!(policy.consolidate_seconds, 6 * 3_600);
         assert_eq!(settings.flush, Duration::from_secs(10));
         assert_eq!(
             (

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::Stdio;
 
 use loci::exit::{Exit, Failure};
+use loci::output::status_line;
 use loci::wiring::Parts;
 use loci_core::TokenCounter;
 use loci_dialects::Context;
@@ -15,7 +16,7 @@ use serde_json::{Map, Value, json};
 use super::material::{Call, read as read_file};
 use super::stored::{FilledStore, Ids, caller, id_beside};
 use crate::client::loci;
-use crate::laboratory::{Laboratory, SetClock};
+use crate::laboratory::{Laboratory, SetClock, consolidate};
 
 /// The time of the tasks in milliseconds after noon, after all calls that fill the store and before
 /// cached answers expire.
@@ -140,11 +141,16 @@ pub fn ask<'a>(
     stored: &FilledStore,
     laboratory: &Laboratory<'_>,
     clock: &SetClock,
+    is_consolidated: bool,
 ) -> Result<Vec<TaskOutcome<'a>>, Failure> {
     let folder = tempfile::tempdir()?;
     stored.copy_to(folder.path())?;
     clock.set_after_noon(0, ASKED_AFTER_NOON_MS);
     let parts = laboratory.open(folder.path())?;
+    if is_consolidated {
+        let behind = consolidate(&parts)?;
+        status_line(format_args!("{behind} memories stand behind others"));
+    }
     let asked = |task: &'a Task| {
         let mut ids = Ids::default();
         let outcome = take_steps(task, stored, &parts, &mut ids)

@@ -44,6 +44,8 @@ impl Report<'_> {
                 "rows": rows(&scores.categories).into_iter().map(row).collect::<Vec<_>>(),
                 "different_heads": scores.different_heads,
                 "degraded": scores.degraded,
+                "tokens_of_a_reply": scores.tokens[0] as f64 / scores.tokens[1].max(1) as f64,
+                "behind_in_the_last_store": scores.behind,
             })
         };
         json!({
@@ -54,6 +56,7 @@ impl Report<'_> {
             "dialect": self.options.dialect,
             "split": self.options.split,
             "without": self.options.without,
+            "consolidated": self.options.consolidate,
             "conversations": self.conversations.iter().map(|conversation| &conversation.name).collect::<Vec<_>>(),
             "stored_sessions": sessions().count(),
             "stored_turns": sessions().map(|session| session.turns.len()).sum::<usize>(),
@@ -89,6 +92,11 @@ impl Report<'_> {
                 }
                 text += "\n";
             }
+            let [tokens, replies] = scores.tokens;
+            text += &format!(
+                "A reply with {TURN_RESULTS} results has {:.1} tokens.\n",
+                tokens as f64 / replies.max(1) as f64
+            );
             if scores.tool == "recall_memory" {
                 text += "It counts what it returns, so that a question's results depend on those before, as in use.\n";
             }

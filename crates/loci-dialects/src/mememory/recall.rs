@@ -54,7 +54,8 @@ pub struct Hit {
     memory: Record,
     /// Relevance x scope weight x weight x decay with age, 0 to 1.
     score: f64,
-    /// The number of times that this text was found, if more than once: equal texts are one result.
+    /// The number of times that this was found, if more than once: memories that say the same are one
+    /// result.
     #[serde(skip_serializing_if = "Option::is_none")]
     times_said: Option<usize>,
 }

@@ -28,7 +28,8 @@ pub struct Hit {
     memory: Document,
     /// Recency, importance and relevance, weighted; 0 to 1 unless the installation says otherwise.
     final_score: f64,
-    /// The number of times that this text was found, if more than once: equal texts are one result.
+    /// The number of times that this was found, if more than once: memories that say the same are one
+    /// result.
     #[serde(skip_serializing_if = "Option::is_none")]
     times_said: Option<usize>,
 }

@@ -1,6 +1,6 @@
 //! A memory in the format of this dialect.
 
-use loci_core::{Caller, EnrichmentStatus, Link, Memory, MemoryId, Result, Tier};
+use loci_core::{Caller, EnrichmentStatus, Link, Memory, MemoryId, Relation, Result, Tier};
 use loci_engine::TextPage;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -127,7 +127,7 @@ impl Document {
             role: is_message.then_some(memory.kind),
             enrichment_status: memory.enrichment.map(EnrichmentStatus::name),
             source_stm_id: memory.source.map(|id| id.to_string()),
-            links: memory.links.into_iter().map(LinkDocument::from).collect(),
+            links: links(memory.links),
             created_at: iso8601(memory.created_at),
             updated_at: iso8601(memory.updated_at),
             expires_at: memory.expires_at.map(iso8601),
@@ -142,6 +142,14 @@ fn reading(reader: &Caller, id: &MemoryId, offset: Option<usize>) -> String {
         &[("user_id", user_id), ("memory_id", id.as_str())],
         offset,
     )
+}
+
+/// Returns the links of a memory, but for what a consolidation links: `times_said` counts that.
+fn links(links: Vec<Link>) -> Vec<LinkDocument> {
+    let is_shown =
+        |link: &Link| !matches!(link.relation, Relation::StandsFor | Relation::Summarises);
+    let links = links.into_iter().filter(is_shown);
+    links.map(LinkDocument::from).collect()
 }
 
 impl From<Link> for LinkDocument {

@@ -121,7 +121,8 @@ struct DrawerHit {
     created_at: String,
     /// The ranking that found it: `words`, `meaning`, or `both`.
     matched_via: &'static str,
-    /// The number of times that this text was found, if more than once: equal texts are one result.
+    /// The number of times that this was found, if more than once: memories that say the same are one
+    /// result.
     #[serde(skip_serializing_if = "Option::is_none")]
     times_said: Option<usize>,
     #[serde(flatten)]

@@ -811,3 +811,26 @@ fn a_checkpoint_is_reported_until_the_next_one() {
     );
     assert_eq!(checkpoint(&engine.system(&ann)), Ok(None));
 }
+
+#[test]
+fn what_stands_behind_another_drawer_is_not_shown_again() {
+    let engine = engine();
+    file(&engine, "pottery", "kiln", "The kiln is fired on Mondays.");
+    file(
+        &engine,
+        "pottery",
+        "kiln",
+        "Note: the kiln is fired on Mondays",
+    );
+    file(&engine, "pottery", "kiln", "The kiln is fired on Tuesdays.");
+    let shown = |engine: &Engine| {
+        text(engine, Some("pottery"), 900)
+            .matches("fired on")
+            .count()
+    };
+    assert_eq!(shown(&engine), 3);
+    let system = engine.system(&Caller::local());
+    let report = system.consolidation().consolidate(false).unwrap();
+    assert_eq!(report.put_behind.len(), 1);
+    assert_eq!(shown(&engine), 2);
+}

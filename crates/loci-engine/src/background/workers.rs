@@ -127,7 +127,22 @@ impl Workers {
         // Jobs that other processes left can wait until the first calls are answered.
         let to_enrich = engine.background().enrich_wakeup();
         workers.spawn("enrichment", to_enrich, START_PAUSE, enrich);
+        workers.spawn_consolidation(engine);
         workers
+    }
+
+    /// Starts the thread that consolidates, if the installation wants it.
+    fn spawn_consolidation(&mut self, engine: &Arc<Engine>) {
+        let interval = self.interval;
+        if engine.policy().consolidate_seconds == 0 {
+            return;
+        }
+        let consolidate = looking(
+            engine,
+            |rounds| &rounds.consolidation_look,
+            move |engine| consolidate(engine, interval),
+        );
+        self.spawn("consolidation", &Arc::default(), interval, consolidate);
     }
 
     /// Starts a thread that runs rounds of work until the end, the first one after `wait`. A round
@@ -219,6 +234,16 @@ fn examine(engine: &Engine, interval: Duration) -> Result<Duration> {
     engine.examine_files()?;
     // A look at a million spaces takes seconds, and shall take a small part of the time.
     Ok(interval.min(EXAMINE_PAUSE).max(looked * PAUSES_PER_LOOK))
+}
+
+/// Runs a step of the consolidation; returns the pause after it.
+fn consolidate(engine: &Engine, interval: Duration) -> Result<Duration> {
+    let begun = Instant::now();
+    Ok(if engine.consolidate_some()? {
+        engine.background().pause_after(begun.elapsed())
+    } else {
+        interval
+    })
 }
 
 /// Runs a round of work on embeddings; returns the pause after it, if there may be more to do.

@@ -81,7 +81,10 @@ impl PhaseRanking {
     /// Returns the memory that represents all with the text of this result: the one that did so in an
     /// earlier phase, because two phases may prefer different ones.
     fn representative(&mut self, hit: &Hit) -> MemoryId {
-        let same = || std::iter::once(&hit.memory.id).chain(&hit.repeats);
+        let same = || {
+            let represented = hit.repeats.iter().chain(&hit.behind);
+            std::iter::once(&hit.memory.id).chain(represented)
+        };
         let known = same().find_map(|id| {
             self.represented
                 .get(id)

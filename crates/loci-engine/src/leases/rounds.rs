@@ -9,6 +9,7 @@ use uuid::Uuid;
 
 use crate::background::files_look::FilesLook;
 use crate::background::sweep_clock::ClockReading;
+use crate::consolidation::progress::Turn;
 
 /// Seconds for which a lease on background work lasts if its holder ends. Half of that is more than
 /// the longest wait for an embedding model.
@@ -211,11 +212,16 @@ pub(crate) struct Rounds {
     pub(crate) sweeping: Lease,
     /// The lease for the examination of memories for what people should decide.
     pub(crate) examining: Lease,
+    /// The lease for consolidation.
+    pub(crate) consolidating: Lease,
+    /// The pass of the consolidation that is under way in this engine.
+    pub(crate) consolidation: Mutex<Option<Turn>>,
     /// The leases for the looks which partitions have such work.
     pub(crate) sweep_look: Lease,
     pub(crate) embedding_look: Lease,
     pub(crate) examination_look: Lease,
     pub(crate) enrichment_look: Lease,
+    pub(crate) consolidation_look: Lease,
     /// The state of the look at the files of memories.
     pub(crate) files: Mutex<FilesLook>,
     /// The state of the clock in the last sweep round.
@@ -237,10 +243,13 @@ impl Default for Rounds {
             holder: Uuid::now_v7().to_string(),
             sweeping: Lease::of("sweep", LEASE_SECONDS),
             examining: Lease::of("examine", EXAMINATION_LEASE_SECONDS),
+            consolidating: Lease::of("consolidate", LEASE_SECONDS),
+            consolidation: Mutex::default(),
             sweep_look: Lease::of("sweep look", LOOK_LEASE_SECONDS),
             embedding_look: Lease::of("embed look", LOOK_LEASE_SECONDS),
             examination_look: Lease::of("examine look", LOOK_LEASE_SECONDS),
             enrichment_look: Lease::of("enrich look", LOOK_LEASE_SECONDS),
+            consolidation_look: Lease::of("consolidate look", LOOK_LEASE_SECONDS),
             files: Mutex::default(),
             clock_look: Mutex::new(None),
             models: Mutex::default(),

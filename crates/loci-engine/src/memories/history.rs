@@ -2,7 +2,7 @@
 
 use loci_core::{
     Caller, ChangeMark, Delivery, Error, ErrorCode, Forgotten, Memory, MemoryId, RecordVerb,
-    Redactions, Result, Scope, Tier, Timestamp, Version, Visibility,
+    Redactions, Result, STANDS_BEHIND, Scope, Tier, Timestamp, Version, Visibility,
 };
 use loci_text::indexed;
 
@@ -312,6 +312,17 @@ fn changes_between(former: &Memory, later: &Memory, knows_all: bool) -> Vec<&'st
     note(former.weight != later.weight, "weight");
     note(former.summary != later.summary, "summary");
     note(former.citations != later.citations, "sources");
-    note(former.attributes != later.attributes, "attributes");
+    let others = |memory: &Memory| {
+        let mut others = memory.attributes.clone();
+        others.remove(STANDS_BEHIND);
+        others
+    };
+    let is_behind = |memory: &Memory| memory.attributes.contains_key(STANDS_BEHIND);
+    match (is_behind(former), is_behind(later)) {
+        (false, true) => note(true, "stands behind another"),
+        (true, false) => note(true, "in sight again"),
+        _ => {}
+    }
+    note(others(former) != others(later), "attributes");
     changed
 }

@@ -91,6 +91,7 @@ fn work_of(lease: &str) -> LeasedWork {
         Some("sweep") => LeasedWork::Sweep,
         Some("embed") => LeasedWork::Embed,
         Some("examine") => LeasedWork::Examine,
+        Some("consolidate") => LeasedWork::Consolidate,
         Some("model") => LeasedWork::Model,
         _ => LeasedWork::Notes,
     }

@@ -137,6 +137,7 @@ impl Search<'_> {
                 ..Signals::default()
             },
             repeats: Vec::new(),
+            behind: Vec::new(),
         };
         Ok(RecallResults {
             hits: shown.into_iter().zip(scores).map(hit).collect(),

@@ -46,14 +46,14 @@ pub(crate) struct MemoryComparison {
 }
 
 /// The memories nearest to a text.
-pub(super) struct NearestMemories {
+pub(crate) struct NearestMemories {
     version: u64,
     /// Each with its highest cosine similarity to a passage of the text.
-    pub(super) cosines: HashMap<MemoryId, Option<f32>>,
+    pub(crate) cosines: HashMap<MemoryId, Option<f32>>,
     /// The first one by id.
-    pub(super) first: Vec<Memory>,
+    pub(crate) first: Vec<Memory>,
     /// The ids of the others, in order.
-    pub(super) unread: Vec<MemoryId>,
+    pub(crate) unread: Vec<MemoryId>,
 }
 
 impl Search<'_> {
@@ -145,7 +145,7 @@ impl Search<'_> {
     }
 
     /// Returns the memories nearest by words and by meaning.
-    pub(super) fn near_in_words_or_meaning(
+    pub(crate) fn near_in_words_or_meaning(
         &self,
         filter: &Filter,
         content: &str,
@@ -190,7 +190,7 @@ impl Search<'_> {
     }
 
     /// Passes each of the nearest memories, in the order of their ids.
-    pub(super) fn each_near(
+    pub(crate) fn each_near(
         &self,
         filter: &Filter,
         first: Vec<Memory>,

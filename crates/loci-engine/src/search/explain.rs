@@ -54,6 +54,8 @@ pub enum Cause {
     Quotation,
     /// A result has the same text and represents it.
     EqualText(MemoryId),
+    /// It stands behind this result, which says the same.
+    StandsBehind(MemoryId),
     /// It was made from this memory, or this one from it, and the other one ranks higher.
     Counterpart(MemoryId),
     /// It is one of the results, and the budget of the reply ends before it.
@@ -189,9 +191,7 @@ impl Search<'_> {
             memory: memory.clone(),
         };
         let candidates = found.len() + ranking.len();
-        let stands_for =
-            |hit: &Hit| hit.memory.id == *request.id || hit.repeats.contains(request.id);
-        if let Some(index) = found.iter().position(stands_for) {
+        if let Some(index) = found.iter().position(|hit| hit.stands_for(request.id)) {
             let hit = &found[index];
             let placement = Placement {
                 place: index + 1,
@@ -200,14 +200,17 @@ impl Search<'_> {
                 signals: hit.signals.clone(),
             };
             let representative = hit.memory.id.clone();
+            let is_equal = hit.repeats.contains(request.id);
             let budget = self.budget_of(&ranking, request.budget_tokens);
             let shown = within(found, budget, request.recall.query)?.len();
             let cause = if index >= shown {
                 Cause::Budget
             } else if representative == *request.id {
                 Cause::Shown
-            } else {
+            } else if is_equal {
                 Cause::EqualText(representative)
+            } else {
+                Cause::StandsBehind(representative)
             };
             return Ok(explained(cause, Some(placement)));
         }

@@ -215,10 +215,11 @@ impl Search<'_> {
             .return_found(hits.iter_mut().map(|hit| &mut hit.memory))?;
         let has_more = has_more || is_cut;
 
-        // A result represents all memories with its text.
-        let ids = hits
-            .iter()
-            .flat_map(|hit| std::iter::once(&hit.memory.id).chain(&hit.repeats));
+        // A result represents all memories with its text, and all that stand behind it.
+        let ids = hits.iter().flat_map(|hit| {
+            let represented = hit.repeats.iter().chain(&hit.behind);
+            std::iter::once(&hit.memory.id).chain(represented)
+        });
         returned.ids.extend(ids.map(|id| cursors.id_hash(id)));
         returned.ids.sort_unstable();
         returned.is_quoted = Some(is_quoted);

@@ -144,7 +144,7 @@ impl Search<'_> {
     }
 
     /// Returns the stored vector of the first passage of a text.
-    fn stored_opening(&self, memory: &Memory) -> Result<Option<QueryVector>> {
+    pub(crate) fn stored_opening(&self, memory: &Memory) -> Result<Option<QueryVector>> {
         if self.mode == SearchMode::Words {
             return Ok(None);
         }
@@ -186,7 +186,7 @@ impl Search<'_> {
             } else {
                 (&other, memory)
             };
-            if newer.supersedes.as_ref() == Some(&older.id) {
+            if newer.supersedes.as_ref() == Some(&older.id) || is_settled(newer, older) {
                 return;
             }
             let cosine = near.cosines.get(&other.id).copied().flatten();
@@ -225,6 +225,17 @@ impl Search<'_> {
         });
         Ok((pairs.collect(), as_older))
     }
+}
+
+/// Returns true if one of two memories stands behind the other, or both behind a third one, so that no
+/// person needs to decide about them.
+fn is_settled(one: &Memory, other: &Memory) -> bool {
+    let head = |memory: &Memory| {
+        memory
+            .stands_behind()
+            .map_or_else(|| memory.id.clone(), |(_, id)| id)
+    };
+    head(one) == head(other)
 }
 
 /// A memory that is one of a pair: the relation, its certainty, the cosine similarity.

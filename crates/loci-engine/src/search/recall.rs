@@ -91,6 +91,8 @@ pub struct Recall<'a> {
     /// What was known at this time, not what is stored now; only in
     /// [`recall_within`](crate::Search::recall_within).
     pub as_of: Option<Timestamp>,
+    /// True if a memory that [stands behind](loci_core::STANDS_BEHIND) another one is shown by that one.
+    pub is_consolidated: bool,
 }
 
 impl<'a> Recall<'a> {
@@ -109,6 +111,7 @@ impl<'a> Recall<'a> {
             counts_access: false,
             is_reranked: true,
             as_of: None,
+            is_consolidated: true,
         }
     }
 }
@@ -128,12 +131,22 @@ pub struct Hit {
     /// The other memories with the same text, except for white space, best first; this hit
     /// represents them. If two have titles, the titles are equal.
     pub repeats: Vec<MemoryId>,
+    /// The memories of this search that [stand behind](loci_core::STANDS_BEHIND) it, best first. The
+    /// score and the signals are of the best of all.
+    pub behind: Vec<MemoryId>,
 }
 
 impl Hit {
-    /// Returns the number of memories with its text: 1 for a text without repeats.
+    /// Returns the number of memories of this search that say what it says: 1 for a text without
+    /// repeats.
     pub fn times_said(&self) -> usize {
-        1 + self.repeats.len()
+        1 + self.repeats.len() + self.behind.len()
+    }
+
+    /// Returns true if it is this memory, or represents it.
+    pub(crate) fn stands_for(&self, id: &MemoryId) -> bool {
+        let mut represented = self.repeats.iter().chain(&self.behind);
+        self.memory.id == *id || represented.any(|other| other == id)
     }
 }
 
@@ -199,6 +212,10 @@ pub(crate) struct Ranking {
     pub(super) ranked: vec::IntoIter<RankedCandidate>,
     /// The candidates that earlier pages returned.
     pub(super) returned: Vec<RankedCandidate>,
+    /// True if memories that stand behind others are shown by these.
+    pub(super) is_consolidated: bool,
+    /// The number of candidates that an earlier result stands for.
+    pub(super) represented: usize,
     /// The scores of the last candidates by words and by meaning, if more candidates may follow
     /// them.
     pub(super) cut_at: [Option<f32>; 2],
@@ -375,6 +392,8 @@ impl Search<'_> {
             filter: filter.clone(),
             ranked: ranked.into_iter(),
             returned,
+            is_consolidated: request.is_consolidated,
+            represented: 0,
             cut_at,
             unwritten,
             is_quoted: holders.is_some(),

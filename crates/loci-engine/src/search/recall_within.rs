@@ -54,10 +54,14 @@ impl Search<'_> {
         let mut hits = cut(&ranking, found)?;
         self.access
             .return_found(hits.iter_mut().map(|hit| &mut hit.memory))?;
-        let left_out = all - hits.len() + ranking.len().min(limit - all);
+        let places = ranking.places(limit);
+        let left_out = all - hits.len() + ranking.len().min(places.saturating_sub(all));
         if request.counts_access {
             for hit in &mut hits {
-                hit.memory.access.count = hit.signals.access_count;
+                // The signals may be of a memory that stands behind it.
+                if hit.behind.is_empty() {
+                    hit.memory.access.count = hit.signals.access_count;
+                }
                 self.audit.count_access(&self.caller.space, &hit.memory.id);
             }
         }

@@ -1,5 +1,7 @@
 //! Deduplication of search results: the best memory represents all with the same text.
 
+use std::collections::{BTreeSet, HashMap};
+
 use loci_core::{Memory, MemoryId, Result};
 
 use crate::search::Search;
@@ -30,6 +32,13 @@ impl Signals {
 }
 
 impl Ranking {
+    /// Returns the number of results of a search with this limit. A candidate that a result stands
+    /// for takes a place, because a reply shall say in fewer words what it said before; but half of the
+    /// places are left for other results.
+    pub(super) fn places(&self, limit: usize) -> usize {
+        limit - self.represented.min(limit / 2)
+    }
+
     /// Reports whether more candidates may contain results that equal texts displaced, or more
     /// memories with the same text.
     fn may_lack(&self, hits: &[Hit], is_full: bool) -> bool {
@@ -44,6 +53,26 @@ impl Ranking {
         let is_cut = self.cut_at.iter().any(Option::is_some);
         hits.iter()
             .any(|hit| !hit.repeats.is_empty() && (is_cut && !is_full || is_behind(hit)))
+    }
+}
+
+impl Hit {
+    /// Notes a further candidate that the result stands for: `behind` is its memory if it is marked to
+    /// stand behind this one, or behind one with its text. Returns true if it takes a place.
+    fn represent(&mut self, id: MemoryId, behind: Option<&Memory>) -> bool {
+        match behind {
+            // It was shown for one that stands behind it.
+            None if self.memory.id == id => true,
+            Some(behind) if !have_equal_texts(&self.memory, behind) => {
+                self.behind.push(id);
+                true
+            }
+            // Equal texts were one result before one stood behind the other.
+            _ => {
+                self.repeats.push(id);
+                false
+            }
+        }
     }
 }
 
@@ -65,12 +94,13 @@ impl Search<'_> {
             let mut hits = Vec::with_capacity(limit);
             let mut is_full = false;
             while !is_full && !ranking.is_read() {
-                self.next_hits(&mut ranking, &mut hits, limit)?;
+                let places = ranking.places(limit);
+                self.next_hits(&mut ranking, &mut hits, places)?;
                 let bytes = hits
                     .iter()
                     .map(|hit| hit.memory.text_bytes())
                     .sum::<usize>();
-                is_full = hits.len() == limit || bytes > HITS_BYTES_MAX;
+                is_full = hits.len() >= ranking.places(limit) || bytes > HITS_BYTES_MAX;
             }
             self.find_repeats(&ranking, &mut hits)?;
             if depth >= DEPTH_MAX || !ranking.may_lack(&hits, is_full) {
@@ -81,8 +111,9 @@ impl Search<'_> {
     }
 
     /// Adds some of the next results, up to `limit` in total. A memory with the text of an earlier
-    /// result is counted with that result, or left out if the earlier pages had it. Reads a few at
-    /// a time; skips the ones that another process removed since.
+    /// result is counted with that result, or left out if the earlier pages had it. So is a memory that
+    /// stands behind an earlier result; of a first one the result is the memory that stands for it.
+    /// Reads a few at a time; skips the ones that another process removed since.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
@@ -95,9 +126,64 @@ impl Search<'_> {
         let next: Vec<_> = ranking
             .ranked
             .by_ref()
-            .take((limit - hits.len()).min(HITS_READ))
+            .take(limit.saturating_sub(hits.len()).clamp(1, HITS_READ))
             .collect();
         let ids: Vec<MemoryId> = next.iter().map(|one| one.id.clone()).collect();
+        let returned = self.returned_suspects(ranking, &next)?;
+        let memories = self.store.get_all(&ranking.filter, &ids)?;
+        let represented = self.represented(ranking, &memories)?;
+        let mut memories = memories.into_iter().peekable();
+        for RankedCandidate {
+            id, score, signals, ..
+        } in next
+        {
+            let Some(memory) = memories.next_if(|memory| memory.id == id) else {
+                continue;
+            };
+            let (mut memory, behind) = match represented.get(&id) {
+                Some(Some(other)) => (other.clone(), Some(memory)),
+                Some(None) => continue,
+                None => (memory, None),
+            };
+            let is_returned = |returned: &Memory| have_equal_texts(returned, &memory);
+            let is_it = |one: &RankedCandidate| one.id == memory.id;
+            let is_known = behind.is_some() && ranking.returned.iter().any(is_it);
+            if is_known || returned.iter().any(is_returned) {
+                continue;
+            }
+            let mut known = hits.iter_mut();
+            let is_shown =
+                |hit: &Hit| hit.memory.id == memory.id || have_equal_texts(&hit.memory, &memory);
+            if let Some(first) = known.find(|hit| is_shown(hit)) {
+                ranking.represented += usize::from(first.represent(id, behind.as_ref()));
+                continue;
+            }
+            let behind = behind.filter(|behind| !have_equal_texts(behind, &memory));
+            memory.access = memory.access.plus(
+                ranking
+                    .unwritten
+                    .get(&memory.id)
+                    .copied()
+                    .unwrap_or_default(),
+            );
+            hits.push(Hit {
+                memory,
+                length: None,
+                score,
+                signals,
+                repeats: Vec::new(),
+                behind: behind.map(|behind| behind.id).into_iter().collect(),
+            });
+        }
+        Ok(())
+    }
+
+    /// Returns the memories of earlier pages that may have the text of one of these candidates.
+    fn returned_suspects(
+        &self,
+        ranking: &Ranking,
+        next: &[RankedCandidate],
+    ) -> Result<Vec<Memory>> {
         let is_suspect = |returned: &&RankedCandidate| {
             next.iter()
                 .any(|one| one.signals.may_be_of_equals(&returned.signals))
@@ -108,48 +194,36 @@ impl Search<'_> {
             .filter(is_suspect)
             .map(|one| one.id.clone())
             .collect();
-        let returned = if suspects.is_empty() {
-            Vec::new()
-        } else {
-            self.store.get_all(&ranking.filter, &suspects)?
-        };
-        let mut memories = self
-            .store
-            .get_all(&ranking.filter, &ids)?
-            .into_iter()
-            .peekable();
-        for RankedCandidate {
-            id, score, signals, ..
-        } in next
-        {
-            let Some(mut memory) = memories.next_if(|memory| memory.id == id) else {
-                continue;
-            };
-            if returned
-                .iter()
-                .any(|returned| have_equal_texts(returned, &memory))
-            {
-                continue;
-            }
-            if let Some(first) = hits
-                .iter_mut()
-                .find(|hit| have_equal_texts(&hit.memory, &memory))
-            {
-                first.repeats.push(id);
-                continue;
-            }
-            memory.access = memory
-                .access
-                .plus(ranking.unwritten.get(&id).copied().unwrap_or_default());
-            hits.push(Hit {
-                memory,
-                length: None,
-                score,
-                signals,
-                repeats: Vec::new(),
-            });
+        if suspects.is_empty() {
+            return Ok(Vec::new());
         }
-        Ok(())
+        self.store.get_all(&ranking.filter, &suspects)
+    }
+
+    /// Returns for the candidates that another memory stands for, and that this search may show, that
+    /// memory; `None` for a summary of a language model that nothing stands for, which is no result.
+    fn represented(
+        &self,
+        ranking: &Ranking,
+        memories: &[Memory],
+    ) -> Result<HashMap<MemoryId, Option<Memory>>> {
+        if !ranking.is_consolidated {
+            return Ok(HashMap::new());
+        }
+        let found = self.access.representatives(memories)?;
+        let ids: BTreeSet<&MemoryId> = found.values().collect();
+        let ids: Vec<MemoryId> = ids.into_iter().cloned().collect();
+        let shown: HashMap<MemoryId, Memory> = if ids.is_empty() {
+            HashMap::new()
+        } else {
+            let shown = self.store.get_all(&ranking.filter, &ids)?.into_iter();
+            shown.map(|memory| (memory.id.clone(), memory)).collect()
+        };
+        let shown_for = |memory: &Memory| {
+            let shown = found.get(&memory.id).and_then(|id| shown.get(id)).cloned();
+            (shown.is_some() || memory.is_summary()).then(|| (memory.id.clone(), shown))
+        };
+        Ok(memories.iter().filter_map(shown_for).collect())
     }
 
     /// Adds repeats of the results from the rest of the ranking.
@@ -164,10 +238,10 @@ impl Search<'_> {
         let suspects: Vec<MemoryId> = left.map(|one| one.id.clone()).collect();
         for ids in suspects.chunks(HITS_READ) {
             for memory in self.store.get_all(&ranking.filter, ids)? {
-                if let Some(first) = hits
-                    .iter_mut()
-                    .find(|hit| have_equal_texts(&hit.memory, &memory))
-                {
+                let mut known = hits.iter_mut();
+                let first = known.find(|hit| have_equal_texts(&hit.memory, &memory));
+                // It may be the result itself, which was found by one that stands behind it.
+                if let Some(first) = first.filter(|hit| hit.memory.id != memory.id) {
                     first.repeats.push(memory.id);
                 }
             }

@@ -191,7 +191,10 @@ fn a_repetition_reinforces_and_a_relative_is_linked() {
                 before.weight + (1.0 - before.weight) * 0.2,
                 before.revision + 1,
             ),
-            Relation::RelatedTo | Relation::LinksTo => (before.weight, before.revision),
+            Relation::RelatedTo
+            | Relation::LinksTo
+            | Relation::StandsFor
+            | Relation::Summarises => (before.weight, before.revision),
         };
         assert_eq!(
             shop.get(&known),

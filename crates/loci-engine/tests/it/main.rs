@@ -8,6 +8,7 @@ mod arriving;
 mod audit;
 mod authors;
 mod bundles;
+mod consolidating;
 mod conversations;
 mod deciding;
 mod enrichment;

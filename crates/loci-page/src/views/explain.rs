@@ -205,7 +205,7 @@ impl MemoryExplanation {
             ("b-hurdle-forgotten", &["forgotten", "deleted"]),
             (
                 "b-hurdle-replaced",
-                &["replaced", "equal_text", "counterpart"],
+                &["replaced", "equal_text", "stands_behind", "counterpart"],
             ),
             ("b-hurdle-expired", &["expired"]),
             ("b-hurdle-budget", &["budget", "limit", "depth"]),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use loci_core::{
     AuditEntry, Citation, Delivery, Error, ErrorCode, Forgotten, Link, Memory, MemoryId,
-    RecordVerb, Result, Tier, day_of,
+    RecordVerb, Relation, Result, STANDS_BEHIND, SUMMARY_OF, Tier, day_of,
 };
 use loci_engine::{Effect, MemoryState, Parts, Refile, writer_of};
 use serde::{Deserialize, Serialize};
@@ -73,6 +73,12 @@ pub(crate) struct MemoryView {
     pub(crate) replaces: Vec<ReplacedMemory>,
     /// The memory that replaces it.
     pub(crate) replaced_by: Option<Card>,
+    /// The memory that searches show in its place, because it says the same.
+    pub(crate) stands_behind: Option<Card>,
+    /// The memories in whose place searches show it.
+    pub(crate) stands_for: Vec<Card>,
+    /// The summaries of these by a language model, which are no results.
+    pub(crate) summaries: Vec<Card>,
     /// The call that stored it.
     pub(crate) filed_by: Option<Call>,
     /// The calls that named it, the last first.
@@ -223,7 +229,18 @@ pub(crate) fn view(context: &RequestContext<'_>, query: MemoryQuery) -> Result<M
         .superseded_by
         .as_ref()
         .and_then(|id| other(context, id));
+    let group = context.call().consolidation();
+    let representative = group.representative(&memory)?;
+    let behind = group.behind(&memory)?;
+    let (summaries, stands_for): (Vec<Memory>, Vec<Memory>) =
+        behind.into_iter().partition(Memory::is_summary);
+    let cards = |memories: Vec<Memory>| memories.iter().map(|one| context.card(one)).collect();
     Ok(MemoryView {
+        stands_behind: representative
+            .and_then(|id| other(context, &id))
+            .map(|memory| context.card(&memory)),
+        stands_for: cards(stands_for),
+        summaries: cards(summaries),
         is_markdown: is_formatted(&memory.content),
         rendered: with_links(&rendered(&memory.content)),
         has_title: memory
@@ -252,7 +269,11 @@ pub(crate) fn view(context: &RequestContext<'_>, query: MemoryQuery) -> Result<M
         last_recalled_at: memory.access.last.map(UtcTimestamp),
         expires_at: memory.expires_at.map(UtcTimestamp),
         forgotten_at: memory.forgotten_at.map(UtcTimestamp),
-        attributes: memory.attributes,
+        attributes: memory
+            .attributes
+            .into_iter()
+            .filter(|(name, _)| name != STANDS_BEHIND && name != SUMMARY_OF)
+            .collect(),
         thread: memory.thread.map(|thread| thread.name),
         content: memory.content,
     })
@@ -284,7 +305,10 @@ fn links(context: &RequestContext<'_>, memory: &Memory) -> Vec<LinkTo> {
             similarity: link.similarity,
         })
     };
-    memory.links.iter().filter_map(link).collect()
+    // What it stands for has a part of its own.
+    let links = memory.links.iter();
+    let links = links.filter(|link| link.relation != Relation::StandsFor);
+    links.filter_map(link).collect()
 }
 
 /// Returns the memories that this one replaces, directly or by another one, the latest first.

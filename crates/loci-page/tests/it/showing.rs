@@ -427,3 +427,47 @@ async fn a_search_is_narrowed_to_what_a_program_filed() {
     let found = bob.get("/api/v1/search?program=codex").await.json();
     assert_eq!(found["hits"].as_array().unwrap().len(), 2);
 }
+
+#[tokio::test]
+async fn a_memory_shows_whom_it_stands_for() {
+    let installation = TestPage::new();
+    let kept = installation.remember(
+        "ann",
+        "The kiln of the yard fires at 1240 degrees on Monday",
+    );
+    let repeated = installation.remember("ann", "Note: the kiln of the yard fires at 1240 degrees");
+    let caller = caller("ann");
+    let system = installation.engine.system(&caller);
+    let report = system.consolidation().consolidate(false).unwrap();
+    assert_eq!(report.put_behind.len(), 1);
+    let mut browser = installation.browser("ann").await;
+    let shown = browser.get(&format!("/memory/{kept}")).await;
+    assert!(
+        shown.text.contains("Searches show it in the place of"),
+        "{}",
+        shown.text
+    );
+    assert!(shown.text.contains(&format!("/memory/{repeated}")));
+    let shown = browser.get(&format!("/memory/{repeated}")).await;
+    assert!(
+        shown.text.contains("Searches show this one in its place"),
+        "{}",
+        shown.text
+    );
+    assert!(
+        shown.text.contains("stands behind another memory"),
+        "the version before says why"
+    );
+    assert!(!shown.text.contains("stands_behind"), "no raw attribute");
+    let value = browser.get(&format!("/api/v1/memory/{kept}")).await.json();
+    assert_eq!(value["stands_for"][0]["id"], repeated);
+    assert_eq!(value["links"].as_array().unwrap().len(), 0);
+    let value = browser
+        .get(&format!("/api/v1/memory/{repeated}"))
+        .await
+        .json();
+    assert_eq!(value["stands_behind"]["id"], kept);
+    let found = browser.get("/api/v1/search?q=kiln").await.json();
+    assert_eq!(found["hits"].as_array().unwrap().len(), 1, "{found}");
+    assert_eq!(found["hits"][0]["why"]["times_said"], 2, "{found}");
+}

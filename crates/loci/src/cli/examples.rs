@@ -8,7 +8,7 @@ use super::Cli;
 pub type Examples = (&'static str, [&'static str; 2]);
 
 /// The examples, in the order of the commands.
-pub const EXAMPLES: [Examples; 52] = [
+pub const EXAMPLES: [Examples; 53] = [
     (
         "serve",
         [
@@ -98,6 +98,10 @@ pub const EXAMPLES: [Examples; 52] = [
     ("show", ["loci show 8f3a21cd", "loci show 8f3a21cd --json"]),
     ("history", ["loci history", "loci history 8f3a21cd --json"]),
     ("diff", ["loci diff 8f3a21cd", "loci diff 8f3a21cd 2 5"]),
+    (
+        "consolidate",
+        ["loci consolidate --dry-run", "loci consolidate --json"],
+    ),
     (
         "forget",
         [

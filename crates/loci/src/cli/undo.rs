@@ -1,4 +1,4 @@
-//! The arguments of `loci undo`.
+//! The arguments of `loci undo` and `loci consolidate`.
 
 use clap::Args;
 
@@ -31,4 +31,11 @@ pub struct Undo {
     /// Take it back without asking
     #[arg(long)]
     pub yes: bool,
+}
+
+#[derive(Args)]
+pub struct Consolidate {
+    /// Change nothing, and say what would stand behind what
+    #[arg(long)]
+    pub dry_run: bool,
 }

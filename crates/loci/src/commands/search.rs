@@ -39,6 +39,7 @@ pub fn run(settings: &Settings, arguments: &Search, output: Output) -> Result<()
         collections: named.collections,
         sections: named.sections,
         tags: arguments.only.tags.clone(),
+        is_consolidated: !arguments.all,
         ..Recall::new(&arguments.query, limit, &mememory::score)
     };
     if let Some(as_of) = &arguments.as_of {

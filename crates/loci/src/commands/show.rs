@@ -2,8 +2,9 @@
 
 use loci_core::{Caller, Clock, Error, MemoryId};
 use loci_dialects::mememory::Record;
+use serde_json::json;
 
-use crate::escaped;
+use crate::escaped::{self, OneLine};
 use crate::exit::Failure;
 use crate::listing::{Listing, value_of};
 use crate::output::Output;
@@ -27,8 +28,31 @@ pub fn run(
     };
     let record = Record::of(&caller, memory.clone());
     let listing = Listing::of_stdout(None);
-    let text = listing.whole(&record);
-    Ok(listing.print(output, &value_of(memory), &text)?)
+    let mut text = listing.whole(&record);
+    let mut value = value_of(memory.clone());
+    if as_of.is_none() {
+        let looking = parts.looking();
+        let consolidation = looking.consolidation();
+        if let Some(representative) = consolidation.representative(&memory)? {
+            text += &format!("    stands behind {}\n", OneLine(representative.as_str()));
+            value["stands_behind"] = json!(representative.as_str());
+        }
+        let behind = consolidation.behind(&memory)?;
+        let of_kind = |is_summary: bool| -> Vec<&str> {
+            let behind = behind.iter().filter(|one| one.is_summary() == is_summary);
+            behind.map(|one| one.id.as_str()).collect()
+        };
+        for (key, words, ids) in [
+            ("stands_for", "stands for", of_kind(false)),
+            ("summaries", "summary of these:", of_kind(true)),
+        ] {
+            if !ids.is_empty() {
+                text += &format!("    {words} {}\n", OneLine(ids.join(", ")));
+                value[key] = json!(ids);
+            }
+        }
+    }
+    Ok(listing.print(output, &value, &text)?)
 }
 
 /// Finds a memory by the id that a user gives: as it is, or as a list shows it, with the escaped

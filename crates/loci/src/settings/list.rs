@@ -515,16 +515,14 @@ settings! {
     /// The retention of former versions.
     HISTORY_DAYS: u64 = {
         key: "history_days", variable: "LOCI_HISTORY_DAYS",
-        default: DefaultValue::Whole(Policy::DEFAULT.history_seconds / DAY_SECONDS),
-        form: ValueType::Whole { min: 0, max: TTL_DAYS_MAX },
+        default: DefaultValue::Whole(Policy::DEFAULT.history_seconds / DAY_SECONDS), form: ValueType::Whole { min: 0, max: TTL_DAYS_MAX },
         meaning: "Days for which the version before each change of a memory is kept, for `loci history`, `restore`, `undo` and `--as-of`; 0 keeps it for ever",
     };
     /// The retention of the audit log.
     AUDIT_RETENTION_DAYS: u64 = {
         key: "audit.retention_days", variable: "LOCI_AUDIT_RETENTION_DAYS",
         alias: Some("AUDIT_RETENTION_DAYS"),
-        default: DefaultValue::Whole(Policy::DEFAULT.audit_retention_seconds / DAY_SECONDS),
-        form: ValueType::Whole { min: 1, max: TTL_DAYS_MAX },
+        default: DefaultValue::Whole(Policy::DEFAULT.audit_retention_seconds / DAY_SECONDS), form: ValueType::Whole { min: 1, max: TTL_DAYS_MAX },
         meaning: "Days that an entry of the audit log is kept",
     };
     /// The longest time for which audit entries are buffered.
@@ -567,9 +565,14 @@ settings! {
     /// The retention of replies under their idempotency keys.
     IDEMPOTENCY_HOURS: u64 = {
         key: "idempotency_hours", variable: "LOCI_IDEMPOTENCY_HOURS",
-        default: DefaultValue::Whole(Policy::DEFAULT.idempotent_reply_ttl_seconds / HOUR_SECONDS),
-        form: ValueType::Whole { min: 1, max: HOURS_MAX },
+        default: DefaultValue::Whole(Policy::DEFAULT.idempotent_reply_ttl_seconds / HOUR_SECONDS), form: ValueType::Whole { min: 1, max: HOURS_MAX },
         meaning: "Hours in which a call that is repeated under its `idempotency_key` gets the first answer again; of `memory_recall` only in its session and while nothing in the store changes",
+    };
+    /// The interval of consolidations in the background.
+    CONSOLIDATE_HOURS: u64 = {
+        key: "consolidate_hours", variable: "LOCI_CONSOLIDATE_HOURS",
+        default: DefaultValue::Whole(0), form: ValueType::Whole { min: 0, max: HOURS_MAX },
+        meaning: "Hours between two consolidations by `serve` or `mcp`, as `loci consolidate` does one: memories that say the same stand behind one; 0 for none",
     };
     /// The interval of background work.
     MAINTENANCE_SECONDS: Duration = {

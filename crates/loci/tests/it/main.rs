@@ -12,6 +12,7 @@ mod client_grants;
 mod commands;
 #[cfg(unix)]
 mod connect;
+mod consolidating;
 mod doctor;
 mod faults;
 mod figures;

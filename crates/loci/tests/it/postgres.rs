@@ -22,13 +22,13 @@ fn url() -> &'static str {
 }
 
 /// Returns the name of a schema that is not there yet. It goes with the server.
-fn schema() -> String {
+pub fn schema() -> String {
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     format!("commands_{}", NUMBER.fetch_add(1, Ordering::Relaxed))
 }
 
 /// Returns a machine whose store is in this schema.
-fn machine(schema: &str) -> Place {
+pub fn machine(schema: &str) -> Place {
     Place::new()
         .with("LOCI_STORE", url())
         .with("LOCI_STORE_SCHEMA", schema)

@@ -94,6 +94,7 @@ pub(super) fn newest(
         .listings()
         .list_by_insertion(&newest_of(from, section, kinds, limit))?;
     memories.retain(|memory| memory.superseded_by.is_none());
+    parts.listings().without_represented(&mut memories)?;
     Ok(memories)
 }
 

@@ -33,7 +33,7 @@ pub(crate) struct MatchStrength {
     pub(crate) identifiers: usize,
     /// The bonus for a speaker or a time that the question names.
     pub(crate) asked_for: f64,
-    /// The number of memories with the same text.
+    /// The number of memories that say the same.
     pub(crate) times_said: usize,
     /// The probability, 0 to 1, that a memory answers the question if this is the best one; `None`
     /// if it is not known.
