@@ -131,11 +131,11 @@ fn says_the_same(
         (behind, one)
     };
     let contradicts = || Judge::of(&newer.content).contradiction(&older.content, cosine) > 0.0;
-    is_near && !contradicts() || is_mutual() && is_near_or_same(one, behind)
+    is_near && !contradicts() || is_mutual() && have_the_same_words(one, behind)
 }
 
 /// True if two texts that say all of each other have the same words.
-fn is_near_or_same(one: &Memory, behind: &Memory) -> bool {
+fn have_the_same_words(one: &Memory, behind: &Memory) -> bool {
     let words = |memory: &Memory| -> Vec<String> {
         let words = memory.content.split(|sign: char| !sign.is_alphanumeric());
         let words = words.filter(|word| !word.is_empty());

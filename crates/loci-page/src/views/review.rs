@@ -30,7 +30,7 @@ const SHOWN: usize = 20;
 const ORDERS_SHOWN: usize = 5;
 /// The time for which a look at the view examines what changed, because what a person just decided,
 /// or took back, shows at once.
-const EXAMINED_FOR: Duration = Duration::from_millis(10);
+const EXAMINED_FOR: Duration = Duration::from_millis(5);
 
 /// A kind of items.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
