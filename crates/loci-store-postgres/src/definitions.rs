@@ -151,18 +151,24 @@ pub(crate) async fn reindex(session: &Session, options: &Options) -> Result<usiz
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     #[test]
     fn every_definition_of_the_migrations_is_read() {
         let all = all();
-        let count = |kind, text: &str| {
+        let compare = |kind, text: &str| {
             let read = all.iter().filter(|definition| definition.kind == kind);
-            let written = MIGRATIONS.iter().map(|sql| sql.matches(text).count());
-            assert_eq!(read.count(), written.sum::<usize>(), "{text}");
+            let read: BTreeSet<&str> = read.map(|definition| &*definition.name).collect();
+            let after = MIGRATIONS.iter().flat_map(|sql| sql.split(text).skip(1));
+            let written = after.filter_map(|rest| rest.split(' ').next());
+            // A later migration drops an index before it makes it again.
+            let written: BTreeSet<&str> = written.filter(|name| *name != "IF").collect();
+            assert_eq!(read, written, "{text}");
         };
-        count(DefinitionKind::Table, "CREATE TABLE @");
-        count(DefinitionKind::Index, "INDEX ");
+        compare(DefinitionKind::Table, "CREATE TABLE @");
+        compare(DefinitionKind::Index, "INDEX ");
         let tables = all
             .iter()
             .filter(|definition| definition.kind == DefinitionKind::Table)

@@ -462,6 +462,11 @@ impl TestPage {
         stored.unwrap().memory.id.as_str().to_owned()
     }
 
+    /// Examines what changed, all that is more than a look at *Review* has the time for on a slow machine.
+    pub fn examine(&self) {
+        while self.engine.examine().unwrap() > 0 {}
+    }
+
     /// Returns a browser in which this user is signed in.
     pub async fn browser(&self, user: &str) -> Browser {
         let credential = format!("Bearer {user}").parse().unwrap();
