@@ -1,5 +1,6 @@
 //! The access rules: what a caller may read and write.
 
+pub(crate) mod past;
 mod representatives;
 
 use std::collections::BTreeSet;
@@ -30,6 +31,8 @@ pub(crate) struct Access<'a> {
     caller: Actor<'a>,
     store: &'a dyn Store,
     clock: &'a dyn Clock,
+    /// The time for which former states are kept; 0 for ever.
+    history_seconds: u64,
 }
 
 impl Engine {
@@ -39,6 +42,7 @@ impl Engine {
             caller,
             store: &*self.store,
             clock: &*self.clock,
+            history_seconds: self.policy.history_seconds,
         }
     }
 }

@@ -146,7 +146,7 @@ pub enum Command {
     Show {
         /// Its id
         id: String,
-        /// As it stood then: 2026-01-31, 2026-01-31T12:00:00Z, or a time ago such as 2h
+        /// As it stood then: 2026-01-31 (at its end), 2026-01-31T12:00:00Z, or a time ago such as 2h
         #[arg(long, value_name = "TIME")]
         as_of: Option<String>,
     },
@@ -443,8 +443,8 @@ pub struct Search {
     /// Show each memory itself, also if it stands behind another one (`loci consolidate`)
     #[arg(long)]
     pub all: bool,
-    /// Memories as they stood then, with the texts of then: 2026-01-31, 2026-01-31T12:00:00Z, or a time ago
-    /// such as 7d
+    /// Memories as they stood then, with the texts of then: 2026-01-31 (at its end), 2026-01-31T12:00:00Z,
+    /// or a time ago such as 7d
     #[arg(long, value_name = "TIME")]
     pub as_of: Option<String>,
 }
@@ -482,8 +482,8 @@ pub struct List {
     /// How many to skip
     #[arg(long, value_name = "NUMBER", default_value_t = 0, value_parser = numbers::offset, allow_negative_numbers = true)]
     pub offset: u32,
-    /// Memories as they stood then, with the texts of then: 2026-01-31, 2026-01-31T12:00:00Z, or a time ago
-    /// such as 7d
+    /// Memories as they stood then, with the texts of then: 2026-01-31 (at its end), 2026-01-31T12:00:00Z,
+    /// or a time ago such as 7d
     #[arg(long, value_name = "TIME")]
     pub as_of: Option<String>,
 }

@@ -32,6 +32,7 @@ mod own_program;
 mod own_server;
 mod page;
 mod panics;
+mod past;
 pub mod progress;
 mod query_prefetch;
 pub mod secret;

@@ -347,13 +347,15 @@ fn as_of(engine: &Engine, caller: &Caller, at: Timestamp) -> (Vec<String>, Vec<S
     let list = List {
         collections: CollectionFilter::Any,
         sections: Vec::new(),
+        kinds: Vec::new(),
         tags: Vec::new(),
         delivery: None,
         facets: Facets::default(),
         offset: 0,
         limit: 20,
+        as_of: Some(at),
     };
-    let listed = parts.search().list_as_of(list, &[], at).unwrap();
+    let listed = parts.listings().list(list).unwrap();
     (
         texts(hits.into_iter().map(|hit| hit.memory).collect()),
         texts(listed),
@@ -408,7 +410,7 @@ fn what_was_known_is_found_as_it_stood() {
     listed.push("the ferry is old".to_owned());
     listed.sort();
     assert_eq!(as_of(&engine, &local, second), (found, listed));
-    let shown = |id, at| parts.search().show_as_of(id, at);
+    let shown = |id, at| parts.memories().show_as_of(id, at);
     assert_eq!(
         shown(&ids[0], second).unwrap().content,
         "the ferry leaves at eight"

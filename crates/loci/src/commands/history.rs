@@ -104,7 +104,7 @@ fn named(call: &ChangesOfCall) -> String {
     let records = call
         .records
         .iter()
-        .map(|record| format!("{} {} ({})", record.kind.name(), record.id, record.label));
+        .map(|record| format!("{} ({})", record.id, record.label));
     let shown = ids.chain(records).take(NAMED_MAX);
     let mut shown: Vec<String> = shown.map(|it| OneLine(it).to_string()).collect();
     shown.extend((all > NAMED_MAX).then(|| "…".to_owned()));

@@ -6,7 +6,7 @@ use loci_engine::{BatchInfo, Effect, UndoReport};
 use serde_json::{Value, json};
 
 use crate::cli;
-use crate::exit::Failure;
+use crate::exit::{Exit, Failure};
 use crate::output::{Output, counted, is_confirmed, status_line};
 use crate::settings::Settings;
 use crate::time_format;
@@ -23,7 +23,10 @@ pub fn run(settings: &Settings, arguments: &cli::Undo, output: Output) -> Result
         return changes::run(settings, arguments, &meant, output);
     }
     let Some(id) = &arguments.batch else {
-        return Ok(());
+        let message = "which changes? Name the ID of an import (`loci undo --list`) or of a change (`loci history`), \
+            or one or more of --session, --client, --by and --token; --since alone would mean everyone's changes, \
+            and --by local means yours";
+        return Err(Failure::new(Exit::Usage, message));
     };
     let parts = Parts::open_current(settings)?;
     // The question is no change, and not in the audit log.
