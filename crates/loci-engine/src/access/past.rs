@@ -4,8 +4,8 @@
 use std::collections::HashMap;
 
 use loci_core::{
-    ChangeQuery, CollectionFilter, Error, ErrorCode, Filter, Forgotten, Memory, MemoryId, Page, RecordVerb,
-    Result, Timestamp, Version,
+    ChangeQuery, CollectionFilter, Error, ErrorCode, Filter, Forgotten, Memory, MemoryId, Page,
+    RecordVerb, Result, Timestamp, Version,
 };
 
 use crate::access::Access;
@@ -67,9 +67,11 @@ impl Access<'_> {
             None => past.unchanged(self.readable_ever(id)?),
         };
         let filter = filter_as_of(filter, at);
-        let memory = stood.filter(|memory| filter.admits(memory)).ok_or_else(|| {
-            Error::not_found(format!("the memory {id} was not there at that time"))
-        })?;
+        let memory = stood
+            .filter(|memory| filter.admits(memory))
+            .ok_or_else(|| {
+                Error::not_found(format!("the memory {id} was not there at that time"))
+            })?;
         self.caller.note(RecordVerb::Read, &memory);
         self.without_hidden(memory)
     }
@@ -154,8 +156,14 @@ impl Access<'_> {
             let is_last = found.len() < page.limit;
             for found in found {
                 let id = found.memory.id.clone();
-                let stood = Some(found.memory).filter(|memory| memory.is_live(at));
-                deleted.insert(id, stood);
+                let versions = self.store.versions(&self.caller.space, &id)?;
+                let is_later = |version: &Version| {
+                    let change = version.change.as_ref();
+                    change.is_some_and(|change| change.at > at)
+                };
+                let later = versions.iter().take_while(|version| is_later(version));
+                let later: Vec<Version> = later.cloned().collect();
+                deleted.insert(id, stood(found.memory, &later, at));
             }
             if is_last {
                 return Ok(deleted);
