@@ -6,6 +6,7 @@ use loci_engine::{BatchInfo, Effect, UndoReport};
 use serde_json::{Value, json};
 
 use crate::cli;
+use crate::commands::history::{parse_call, take_files_back};
 use crate::exit::{Exit, Failure};
 use crate::output::{Output, counted, is_confirmed, status_line};
 use crate::settings::Settings;
@@ -18,6 +19,12 @@ const UNDO: CommandInfo = ("undo", "memory:delete", Effect::Destroy);
 pub fn run(settings: &Settings, arguments: &cli::Undo, output: Output) -> Result<(), Failure> {
     if arguments.list {
         return list(&Parts::open_to_read(settings)?, output);
+    }
+    let call = arguments.batch.as_deref().and_then(parse_call);
+    if let Some(call) = call
+        && take_files_back(settings, call, (arguments.dry_run, arguments.yes), output)?.is_some()
+    {
+        return Ok(());
     }
     if let Some(meant) = changes::meant(arguments)? {
         return changes::run(settings, arguments, &meant, output);

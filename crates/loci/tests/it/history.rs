@@ -98,7 +98,11 @@ fn a_version_is_listed_compared_and_brought_back() {
     place
         .run(&["undo", "0000000000000001", "--yes"])
         .failed(3, "no change");
-    for alone in [&["undo"][..], &["undo", "--since", "1h"], &["undo", "--yes"]] {
+    for alone in [
+        &["undo"][..],
+        &["undo", "--since", "1h"],
+        &["undo", "--yes"],
+    ] {
         for way in ["--session", "--client", "--by", "--token", "ID"] {
             place.run(alone).failed(2, way);
         }
