@@ -226,6 +226,7 @@ impl RecordVersion {
         match &self.state {
             Some(RecordState::Fact(fact)) => fact.check(),
             Some(RecordState::Tunnel(tunnel)) => tunnel.check(),
+            Some(RecordState::Setting(setting)) => check_text("value", &setting.value),
             None => Ok(()),
         }
     }

@@ -109,7 +109,7 @@ pub use principal::{
     pseudonym,
 };
 pub use provenance::{Provenance, SaidBy};
-pub use record_version::{RecordKind, RecordState, RecordVersion};
+pub use record_version::{RecordKind, RecordState, RecordVersion, SettingState};
 pub use redactor::{RedactedText, Redactions, Redactor, RemovedSecret};
 pub use reranker::Reranker;
 pub use search::{

@@ -1,5 +1,5 @@
-//! Former states of facts and tunnels: what each was before a change, and who made that change; and who
-//! deleted a memory softly.
+//! Former states of facts, tunnels and settings: what each was before a change, and who made that change;
+//! and who deleted a memory softly.
 
 use crate::{ChangeMark, Fact, Space, Tunnel};
 
@@ -10,6 +10,8 @@ pub enum RecordKind {
     Fact,
     /// A tunnel.
     Tunnel,
+    /// A setting of a user in the store.
+    Setting,
     /// The [soft deletion](crate::Store::soft_delete) of a memory, whose id it has. It has no state: the
     /// memory itself is kept.
     Deletion,
@@ -17,13 +19,19 @@ pub enum RecordKind {
 
 impl RecordKind {
     /// All kinds.
-    pub const ALL: [Self; 3] = [RecordKind::Fact, RecordKind::Tunnel, RecordKind::Deletion];
+    pub const ALL: [Self; 4] = [
+        RecordKind::Fact,
+        RecordKind::Tunnel,
+        RecordKind::Setting,
+        RecordKind::Deletion,
+    ];
 
     /// Returns its name, as stores note it.
     pub fn name(self) -> &'static str {
         match self {
             RecordKind::Fact => "fact",
             RecordKind::Tunnel => "tunnel",
+            RecordKind::Setting => "setting",
             RecordKind::Deletion => "deletion",
         }
     }
@@ -34,13 +42,49 @@ impl RecordKind {
     }
 }
 
-/// A fact or a tunnel.
+/// A setting of a user, as a store keeps it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SettingState {
+    /// The space that holds it.
+    pub space: Space,
+    /// Its [id](SettingState::id_of).
+    pub id: String,
+    /// Whose it is; `None` for a setting without an owner.
+    pub owner: Option<String>,
+    /// The value.
+    pub value: String,
+}
+
+impl SettingState {
+    /// Returns the id of the setting of an owner with this name, by which its versions are kept.
+    ///
+    /// ```
+    /// # use loci_core::SettingState;
+    /// let id = SettingState::id_of("trusted_authors", Some("ann@example.org"));
+    /// assert_eq!(id, "trusted_authors@ann@example.org");
+    /// assert_eq!(SettingState::name_and_owner(&id), ("trusted_authors", Some("ann@example.org")));
+    /// assert_eq!(SettingState::name_and_owner("trusted_authors"), ("trusted_authors", None));
+    /// ```
+    pub fn id_of(name: &str, owner: Option<&str>) -> String {
+        owner.map_or_else(|| name.to_owned(), |owner| format!("{name}@{owner}"))
+    }
+
+    /// Returns the name and the owner in such an id; no name whose versions are kept has an `@`.
+    pub fn name_and_owner(id: &str) -> (&str, Option<&str>) {
+        id.split_once('@')
+            .map_or((id, None), |(name, owner)| (name, Some(owner)))
+    }
+}
+
+/// A fact, a tunnel or a setting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RecordState {
     /// A fact.
     Fact(Fact),
     /// A tunnel.
     Tunnel(Tunnel),
+    /// A setting.
+    Setting(SettingState),
 }
 
 impl RecordState {
@@ -49,6 +93,7 @@ impl RecordState {
         match self {
             RecordState::Fact(_) => RecordKind::Fact,
             RecordState::Tunnel(_) => RecordKind::Tunnel,
+            RecordState::Setting(_) => RecordKind::Setting,
         }
     }
 
@@ -57,14 +102,16 @@ impl RecordState {
         match self {
             RecordState::Fact(fact) => &fact.id,
             RecordState::Tunnel(tunnel) => &tunnel.id,
+            RecordState::Setting(setting) => &setting.id,
         }
     }
 
-    /// Returns the author of a fact, or the owner of a tunnel.
+    /// Returns the author of a fact, or the owner of a tunnel or a setting.
     pub fn owner(&self) -> Option<&str> {
         match self {
             RecordState::Fact(fact) => fact.author.as_deref(),
             RecordState::Tunnel(tunnel) => tunnel.owner.as_deref(),
+            RecordState::Setting(setting) => setting.owner.as_deref(),
         }
     }
 
@@ -73,11 +120,12 @@ impl RecordState {
         match self {
             RecordState::Fact(fact) => &fact.space,
             RecordState::Tunnel(tunnel) => &tunnel.space,
+            RecordState::Setting(setting) => &setting.space,
         }
     }
 }
 
-/// A former state of a fact or a tunnel, and the change that ended it; or the soft deletion of a memory.
+/// A former state of a fact, a tunnel or a setting, and the change that ended it; or the soft deletion of a memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecordVersion {
     /// The space that holds the record.
@@ -86,7 +134,8 @@ pub struct RecordVersion {
     pub kind: RecordKind,
     /// Its id.
     pub id: String,
-    /// The author of the fact, or the owner of the tunnel, as the state has it; the owner of the memory.
+    /// The author of the fact, or the owner of the tunnel or the setting, as the state has it; the owner of
+    /// the memory.
     pub owner: Option<String>,
     /// The number of the version among the ones of the record, which grows with each; 0 for a new
     /// one, which a store gives the next number.

@@ -222,8 +222,8 @@ pub struct ChangeQuery {
 /// which go with their memory, and of facts and tunnels, which
 /// [`Change::PutRecordVersion`](crate::Change::PutRecordVersion) adds. No search and no list shows them.
 pub trait VersionStore: Send + Sync {
-    /// Returns the kept versions of a memory, latest first, for any reader; none if the memory does
-    /// not exist or is soft-deleted.
+    /// Returns the kept versions of a memory, latest first, for any reader, also of a soft-deleted one;
+    /// none if the memory does not exist.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.

@@ -26,6 +26,7 @@ pub mod memory_mcp;
 pub mod mempalace;
 pub mod openai;
 mod overview;
+mod past;
 pub mod questions;
 pub mod reference;
 mod schema;

@@ -1,7 +1,7 @@
 //! The time in which memories were first stored, as a first and a last argument name it.
 
 use loci_core::{Error, Period, Result, Timestamp};
-use loci_engine::{Call, Facets};
+use loci_engine::Facets;
 use serde_json::Value;
 
 use crate::mempalace::period;
@@ -57,36 +57,13 @@ impl WindowNames {
     }
 }
 
-/// Returns the time of the argument `as_of` or `known_at`, at which something was known: a day stands
-/// for its last moment, or for now if it is today; `None` if it is blank.
-///
-/// # Errors
-/// `invalid_argument`, naming the argument, for a text that is no time.
-pub fn known_at(call: &Call<'_>, argument: &str, text: Option<&str>) -> Result<Option<Timestamp>> {
-    let now = call.engine().now();
-    let known = |period: Period| {
-        if period.first <= now {
-            period.last.min(now)
-        } else {
-            period.first
-        }
-    };
-    Ok(time(argument, text)?.map(known))
-}
-
-/// Returns the faults of such an argument. Skips wrong types, which the schema reports.
-pub fn known_at_faults(argument: &str, arguments: &Value) -> Option<Error> {
-    let text = arguments.get(argument).and_then(Value::as_str);
-    time(argument, text).err()
-}
-
 /// Returns the first moment of a time; `None` if it is blank.
 fn moment(argument: &str, text: Option<&str>) -> Result<Option<Timestamp>> {
     Ok(time(argument, text)?.map(|period| period.first))
 }
 
 /// Returns a day or a moment, which is in UTC if it has no offset; `None` if it is blank.
-fn time(argument: &str, text: Option<&str>) -> Result<Option<Period>> {
+pub(crate) fn time(argument: &str, text: Option<&str>) -> Result<Option<Period>> {
     let in_utc = text.map(|text| format!("{}Z", text.trim_end()));
     period(argument, text).or_else(|error| period(argument, in_utc.as_deref()).map_err(|_| error))
 }

@@ -1,5 +1,6 @@
 //! The access rules: what a caller may read and write.
 
+pub(crate) mod past;
 mod representatives;
 
 use std::collections::BTreeSet;
@@ -7,7 +8,8 @@ use std::collections::BTreeSet;
 use loci_core::{
     ANONYMOUS, Batch, Caller, Change, ChangeMark, Clock, CollectionFilter, Condition, Error,
     ErrorCode, Expect, Filter, Forgotten, Memory, MemoryId, OwnerFilter, Page, RecordState,
-    RecordVerb, RecordVersion, Result, Scope, SoftDeleted, Store, Tier, Timestamp, Version,
+    RecordVerb, RecordVersion, Result, Scope, SettingState, SoftDeleted, Store, Tier, Timestamp,
+    Version,
 };
 
 use crate::actor::Actor;
@@ -30,6 +32,8 @@ pub(crate) struct Access<'a> {
     caller: Actor<'a>,
     store: &'a dyn Store,
     clock: &'a dyn Clock,
+    /// The time for which former states are kept; 0 for ever.
+    history_seconds: u64,
 }
 
 impl Engine {
@@ -39,6 +43,7 @@ impl Engine {
             caller,
             store: &*self.store,
             clock: &*self.clock,
+            history_seconds: self.policy.history_seconds,
         }
     }
 }
@@ -210,6 +215,32 @@ impl Access<'_> {
             by: Some(subject.unwrap_or_else(|| ANONYMOUS.to_owned())),
             ..self.mark(None)
         }
+    }
+
+    /// Returns the change that keeps what a setting is before another one; `None` if nothing changes.
+    pub(crate) fn setting_version(
+        &self,
+        name: &str,
+        owner: Option<&str>,
+        (before, after): (Option<&str>, Option<&str>),
+    ) -> Option<Change> {
+        if before == after {
+            return None;
+        }
+        let state = |value: &str| {
+            RecordState::Setting(SettingState {
+                space: self.caller.space.clone(),
+                id: SettingState::id_of(name, owner),
+                owner: owner.map(str::to_owned),
+                value: value.to_owned(),
+            })
+        };
+        let mark = self.record_mark();
+        let version = match before {
+            Some(before) => RecordVersion::of(state(before), mark),
+            None => RecordVersion::before(&state(""), mark),
+        };
+        Some(Change::PutRecordVersion(Box::new(version)))
     }
 
     /// Returns the current time.

@@ -3,7 +3,7 @@
 
 pub(crate) mod taken_back;
 
-use loci_core::{Error, MemoryId, Result};
+use loci_core::{Error, MemoryId, RecordKind, Result};
 
 use crate::actor::Actor;
 use crate::changes::taken_back::{ChangedRecord, ChangesMeant, TakenBack};
@@ -65,6 +65,21 @@ impl Changes<'_> {
         Ok(taken)
     }
 
+    /// Returns the last calls that changed settings of the caller in the store, the last one first, as far
+    /// as versions are kept.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    pub fn last_settings(&self, limit: usize) -> Result<Vec<ChangesOfCall>> {
+        let changes = self.graph.last_changes(Some(RecordKind::Setting), limit)?;
+        let of_call = |(note, records)| ChangesOfCall {
+            note,
+            memories: Vec::new(),
+            records,
+        };
+        Ok(changes.into_iter().map(of_call).collect())
+    }
+
     /// Returns the last calls that changed something that the caller may read, the last one first, as
     /// far as versions are kept.
     ///
@@ -91,7 +106,7 @@ impl Changes<'_> {
                 }),
             }
         }
-        for (note, records) in self.graph.last_changes(limit)? {
+        for (note, records) in self.graph.last_changes(None, limit)? {
             match calls.iter_mut().find(|it| it.note.call == note.call) {
                 Some(call) => call.records = records,
                 None => calls.push(ChangesOfCall {

@@ -27,8 +27,6 @@ pub struct Graph<'a> {
     locks: &'a Locks,
     access: Access<'a>,
     listings: Listings<'a>,
-    /// The time for which former states are kept; 0 for ever.
-    history_seconds: u64,
 }
 
 impl Engine {
@@ -42,7 +40,6 @@ impl Engine {
             locks: &self.locks,
             access: self.access(caller),
             listings: self.listings(caller),
-            history_seconds: self.policy.history_seconds,
         }
     }
 }

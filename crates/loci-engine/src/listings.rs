@@ -1,5 +1,6 @@
 //! Lists and counts of what a caller may read.
 
+mod as_of;
 pub mod browse;
 pub mod counts;
 pub mod facets;

@@ -312,7 +312,7 @@ impl MemoryFiles<'_> {
 
     /// Changes what no memory tells of: folders, and blank files.
     fn change_bare(&self, change: impl Fn(&mut Bare)) -> Result<()> {
-        self.settings.change(|draft| {
+        self.settings.note(|draft| {
             let before = draft.get(BARE)?.unwrap_or_default();
             let mut bare = parsed(&before);
             change(&mut bare);

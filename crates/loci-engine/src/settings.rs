@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use loci_core::limits::CONTENT_BYTES_MAX;
 use loci_core::{Batch, Change, Condition, Result, Store};
 
+use crate::access::Access;
 use crate::actor::Actor;
 use crate::authors::{TRUSTED_AUTHORS, Trust};
 use crate::engine::Engine;
@@ -17,6 +18,7 @@ pub struct Settings<'a> {
     store: &'a dyn Store,
     locks: &'a Locks,
     trusted_authors: &'a [String],
+    access: Access<'a>,
 }
 
 impl Engine {
@@ -27,6 +29,7 @@ impl Engine {
             store: &*self.store,
             locks: &self.locks,
             trusted_authors: &self.trusted_authors,
+            access: self.access(caller),
         }
     }
 }
@@ -44,26 +47,41 @@ impl<'a> Settings<'a> {
         )
     }
 
-    /// Stores the caller's value under that name. Durable when it returns.
+    /// Stores the caller's value under that name, as [`note`](Self::note) does. Durable when it returns.
     ///
     /// # Errors
     /// `invalid_argument` or `too_large` for a name or a value beyond the limits of an archive;
     /// `unavailable` if the store cannot be written.
     pub fn put(&self, name: &str, value: String) -> Result<()> {
-        self.change(|draft| draft.put(name, value.clone()))
+        self.note(|draft| draft.put(name, value.clone()))
     }
 
     /// Changes settings that depend on each other, or on what they were, all or none: `change` reads
     /// and writes a draft, and is repeated if another writer changed a setting that it read, so that
-    /// no change is lost. A draft without writes stores nothing. Durable when it returns.
+    /// no change is lost. A draft without writes stores nothing. What a setting was before is kept, with
+    /// who changed it. Durable when it returns.
     ///
     /// # Errors
     /// Those of `change`; `invalid_argument` or `too_large` for a name or a value beyond the limits
     /// of an archive; `conflict` if other writers were faster each time; `unavailable` if the store
     /// cannot be used.
-    pub fn change<T>(
+    pub fn change<T>(&self, change: impl FnMut(&mut SettingsDraft<'_>) -> Result<T>) -> Result<T> {
+        self.change_keeping(change, true)
+    }
+
+    /// Does the same for what programs note for themselves, e.g. what a session has been shown: that has
+    /// no history.
+    ///
+    /// # Errors
+    /// As for [`change`](Self::change).
+    pub fn note<T>(&self, change: impl FnMut(&mut SettingsDraft<'_>) -> Result<T>) -> Result<T> {
+        self.change_keeping(change, false)
+    }
+
+    fn change_keeping<T>(
         &self,
         mut change: impl FnMut(&mut SettingsDraft<'_>) -> Result<T>,
+        keeps_versions: bool,
     ) -> Result<T> {
         let owner = &self.caller.principal.subject;
         let key = ("settings", &self.caller.space, owner);
@@ -74,10 +92,15 @@ impl<'a> Settings<'a> {
                 written: BTreeMap::new(),
             };
             let done = change(&mut draft)?;
-            let SettingsDraft { read, written, .. } = draft;
-            if written.is_empty() {
+            if draft.written.is_empty() {
                 return Ok(done);
             }
+            let versions = if keeps_versions {
+                draft.versions()?
+            } else {
+                Vec::new()
+            };
+            let SettingsDraft { read, written, .. } = draft;
             let is_as_read = |(name, value)| Condition::SettingIs {
                 owner: owner.clone(),
                 name,
@@ -93,7 +116,7 @@ impl<'a> Settings<'a> {
             self.store.commit(Batch {
                 space: self.caller.space.clone(),
                 conditions: read.into_iter().map(is_as_read).collect(),
-                changes: written.into_iter().map(to_change).collect(),
+                changes: written.into_iter().map(to_change).chain(versions).collect(),
             })?;
             Ok(done)
         })
@@ -148,6 +171,23 @@ pub struct SettingsDraft<'a> {
 }
 
 impl SettingsDraft<'_> {
+    /// Returns the changes that keep what the settings are before. They count as read, so that the
+    /// versions are exact.
+    fn versions(&mut self) -> Result<Vec<Change>> {
+        let owner = self.settings.caller.principal.subject.as_deref();
+        let mut versions = Vec::new();
+        for (name, after) in &self.written {
+            let before = match self.read.get(name) {
+                Some(before) => before.clone(),
+                None => self.settings.get(name)?,
+            };
+            self.read.insert(name.clone(), before.clone());
+            let states = (before.as_deref(), after.as_deref());
+            versions.extend(self.settings.access.setting_version(name, owner, states));
+        }
+        Ok(versions)
+    }
+
     /// Returns the value under that name as this draft leaves it; `None` if there is none.
     ///
     /// # Errors

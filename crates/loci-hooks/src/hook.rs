@@ -342,7 +342,7 @@ fn await_answer(transcript: &Path, from: u64, answer: &str, timeout: Duration) -
 /// messages.
 fn ask(parts: &Parts<'_>, path: &str, said: u64) -> Result<Option<Reply>, Error> {
     let setting = loci_ingest::setting_of_machine(parts, ASKED);
-    let is_due = parts.settings().change(|draft| {
+    let is_due = parts.settings().note(|draft| {
         let text = draft.get(&setting)?;
         let mut asked: Vec<SaveRequest> = text
             .and_then(|text| serde_json::from_str(&text).ok())

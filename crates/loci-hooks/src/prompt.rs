@@ -307,7 +307,7 @@ fn brought_up(
         key_of(session)
     );
     let mut shown = None;
-    let noted = parts.settings().change(|draft| {
+    let noted = parts.settings().note(|draft| {
         let mut known: Vec<ShownMemory> = parsed(draft.get(&setting)?);
         known.retain(|one| one.request != prompt.request);
         let text = rendered(engine, &frame, &terms, &hits, &known)?;
@@ -615,7 +615,7 @@ mod tests {
                 draft.put(SHOWN, broken.to_owned())?;
                 draft.put(&row, broken.to_owned())
             };
-            engine.system(&caller).settings().change(put).unwrap();
+            engine.system(&caller).settings().note(put).unwrap();
             let text = asked(&engine, "a").unwrap();
             assert_eq!(text.matches("\n> ").count(), ITEMS_MAX, "{text}");
             assert!(text.contains("2026-01-01"), "{text}");

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use similar::TextDiff;
 
 use crate::edit::{EditError, EditResult, OVERTAKEN, failed, refused};
+use crate::observed::{FileChange, tell};
 use crate::place::{Attempt, FileVersion, Place, Reach, pause};
 use crate::settings_file;
 
@@ -327,6 +328,13 @@ impl<'a> Change<'a> {
                 removed.map_err(|error| failed("cleared of its copies", error))?;
             }
             return Ok(false);
+        }
+        if !is_same {
+            tell(FileChange {
+                path: &place.real,
+                before: seen.map(|seen| seen.bytes.as_slice()),
+                after: plan.after.as_deref(),
+            });
         }
         clear(&place)?;
         if let (Copies::Remove(_, root), None) = (&plan.copies, &plan.after) {

@@ -47,6 +47,7 @@ mod known;
 mod machine;
 mod memories;
 mod module;
+mod observed;
 mod own_plugin;
 mod place;
 #[cfg(test)]
@@ -73,8 +74,9 @@ pub use known::{
 };
 pub use machine::{Base, Folder, Machine, System};
 pub use memories::{HOST_MEMORIES, HostMemory, MemoryFile, MemoryPlace, MemoryRoom, host_memory};
+pub use observed::{FileChange, FileObserver, observe_file_changes};
 pub use place::{Leftover, Reach, leftovers, sweep, work_tree};
-pub use settings_file::replace_file;
+pub use settings_file::{read_file, remove_file, replace_file};
 pub use shell::quoted;
 
 /// Every host that loci knows, in the order of the documentation.

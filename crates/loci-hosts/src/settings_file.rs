@@ -6,6 +6,7 @@ use jsonc_parser::cst::{CstObject, CstRootNode};
 
 use crate::edit::{EditError, OVERTAKEN, failed, refused};
 use crate::form::{BYTE_ORDER_MARK, JSON_FORM, behind_mark};
+use crate::observed::{FileChange, tell};
 use crate::place::{Attempt, FileVersion, Place, Reach};
 
 /// Changes a text of settings. Every other byte stays, but a text that changes ends with a new line.
@@ -71,6 +72,37 @@ pub fn text_of(file: &Path, seen: Option<&FileVersion>) -> Result<Option<String>
         .map_err(|error| refused(file)(format!("it is not text in UTF-8: {error}")))
 }
 
+/// Returns the text of a file; `None` if there is no file. Links are followed.
+///
+/// # Errors
+/// [`EditError::Refused`] if it is not text in UTF-8; [`EditError::Failed`] if it cannot be read.
+pub fn read_file(file: &Path) -> Result<Option<String>, EditError> {
+    read(file, Reach::Everywhere)
+}
+
+/// Removes a file, if its text still is the expected one. Links are followed.
+///
+/// # Errors
+/// As for [`replace_file`].
+pub fn remove_file(file: &Path, expected: &str) -> Result<(), EditError> {
+    let (place, seen) = look(file, Reach::Everywhere)?;
+    let Some(seen) = seen.filter(|seen| seen.bytes == expected.as_bytes()) else {
+        return Err(refused(file)(OVERTAKEN.to_owned()));
+    };
+    let removed = place.remove(&seen);
+    match removed.map_err(|error| failed(file)("removed", error))? {
+        Attempt::Done => {
+            tell(FileChange {
+                path: &place.real,
+                before: Some(&seen.bytes),
+                after: None,
+            });
+            Ok(())
+        }
+        Attempt::Overtaken { .. } => Err(refused(file)(OVERTAKEN.to_owned())),
+    }
+}
+
 /// Replaces the text of a file atomically, if it still is the expected one. The file keeps its mode
 /// and, where root runs this, its owner; its folder is made if it is missing. Links are followed.
 ///
@@ -92,7 +124,14 @@ pub fn replace_file(file: &Path, expected: Option<&str>, text: &str) -> Result<(
         }
     };
     match attempt.map_err(|error| failed(file)("written", error))? {
-        Attempt::Done => Ok(()),
+        Attempt::Done => {
+            tell(FileChange {
+                path: &place.real,
+                before: seen.as_ref().map(|seen| seen.bytes.as_slice()),
+                after: Some(text),
+            });
+            Ok(())
+        }
         Attempt::Overtaken { .. } => Err(refused(file)(OVERTAKEN.to_owned())),
     }
 }

@@ -2,8 +2,8 @@
 //! and the owner, which have columns of their own.
 
 use loci_core::{
-    Error, Fact, MemoryId, Name, Period, RecordKind, RecordState, RecordVersion, Space, Timestamp,
-    Tunnel, TunnelEnd,
+    Error, Fact, MemoryId, Name, Period, RecordKind, RecordState, RecordVersion, SettingState,
+    Space, Timestamp, Tunnel, TunnelEnd,
 };
 use serde::{Deserialize, Serialize};
 
@@ -58,7 +58,14 @@ struct TunnelJson {
     updated_at: i64,
 }
 
-/// Encodes a state of a fact or a tunnel as a JSON object, without its space, id and owner.
+/// A setting as JSON.
+#[derive(Serialize, Deserialize)]
+struct SettingJson {
+    #[serde(rename = "v")]
+    value: String,
+}
+
+/// Encodes a state of a fact, a tunnel or a setting as a JSON object, without its space, id and owner.
 pub fn encode_record_state(state: &RecordState) -> String {
     match state {
         RecordState::Fact(fact) => serde_json::json!(FactJson {
@@ -77,6 +84,9 @@ pub fn encode_record_state(state: &RecordState) -> String {
             is_common: tunnel.is_common,
             created_at: tunnel.created_at.microseconds(),
             updated_at: tunnel.updated_at.microseconds(),
+        }),
+        RecordState::Setting(setting) => serde_json::json!(SettingJson {
+            value: setting.value.clone(),
         }),
     }
     .to_string()
@@ -108,6 +118,15 @@ pub fn decode_record_state(
             })
         }
         RecordKind::Deletion => return Err(damaged()),
+        RecordKind::Setting => {
+            let json: SettingJson = serde_json::from_str(json).map_err(damaged_json)?;
+            RecordState::Setting(SettingState {
+                space,
+                id,
+                owner,
+                value: json.value,
+            })
+        }
         RecordKind::Tunnel => {
             let json: TunnelJson = serde_json::from_str(json).map_err(damaged_json)?;
             RecordState::Tunnel(Tunnel {

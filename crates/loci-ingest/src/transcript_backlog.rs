@@ -29,7 +29,7 @@ pub fn named_by(parts: &Parts<'_>, setting: &str) -> Result<Vec<String>> {
 /// `unavailable` if the store cannot be used.
 pub fn name(parts: &Parts<'_>, setting: &str, path: &str, is_named: bool) -> Result<()> {
     let setting = setting_of_machine(parts, setting);
-    parts.settings().change(|draft| {
+    parts.settings().note(|draft| {
         let mut paths = paths(draft.get(&setting)?);
         if paths.iter().any(|known| known == path) == is_named {
             return Ok(());

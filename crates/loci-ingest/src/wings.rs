@@ -321,7 +321,7 @@ impl<'a> Wings<'a> {
         }
         let mut found = None;
         // Two sessions that start at once must not both take a wing.
-        let stored = self.parts.settings().change(|draft| {
+        let stored = self.parts.settings().note(|draft| {
             let mut entries = parsed(draft.get(PROJECTS)?);
             found = Some(kept(self.parts, &mut entries, project)?);
             draft.put(PROJECTS, text_of(entries))

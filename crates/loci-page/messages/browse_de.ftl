@@ -36,6 +36,9 @@ b-facet-program = App
 b-facet-date = Datum
 b-after = Nach
 b-before = Vor
+b-as-of-legend = Früher
+b-as-of = Stand vom
+b-as-of-shown = Stand: { $value }. Die Zahlen neben den Filtern sind von heute.
 b-times = Erinnerungen nach Datum
 b-values-more = { $count ->
     [one] 1 weiterer

@@ -51,6 +51,9 @@ b-facet-program = App
 b-facet-date = Date
 b-after = After
 b-before = Before
+b-as-of-legend = Earlier
+b-as-of = As known on
+b-as-of-shown = As known on { $value }. The numbers beside the filters are of today.
 b-times = Memories by date
 b-values-more = { $count ->
     [one] 1 more

@@ -158,7 +158,7 @@ pub(crate) async fn of_memory(
 ) -> Result<Vec<Version>> {
     let sql = format!(
         "SELECT m.id, {VERSION} FROM @memory AS m JOIN @version AS v ON v.space = $1 AND v.memory = m.row \
-         WHERE m.space = $1 AND m.id = $2 AND m.deleted_at IS NULL ORDER BY v.revision DESC"
+         WHERE m.space = $1 AND m.id = $2 ORDER BY v.revision DESC"
     );
     session.records(&sql, &values![space, id]).await
 }

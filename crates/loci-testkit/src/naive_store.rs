@@ -681,10 +681,7 @@ impl VersionStore for NaiveStore {
     fn versions(&self, space: &Space, id: &MemoryId) -> Result<Vec<Version>> {
         let state = self.state();
         let key = (space.clone(), id.clone());
-        let is_there = state
-            .records
-            .get(&key)
-            .is_some_and(|record| record.deleted_at.is_none());
+        let is_there = state.records.contains_key(&key);
         let versions = state.versions.get(&key).filter(|_| is_there);
         Ok(versions.map_or_else(Vec::new, |versions| {
             versions.values().rev().cloned().collect()

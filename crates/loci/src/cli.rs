@@ -112,7 +112,7 @@ pub enum Command {
     /// The file is a tar archive with the database, the notes and a list of their checksums. It has
     /// its name only once it is whole and on the disk.
     Backup(Backup),
-    /// Bring a backup back, or a former version of a memory, a fact or a tunnel
+    /// Bring a backup back, or a former version of a memory, a fact, a tunnel or a setting
     ///
     /// The checksums of a backup and the database in it are checked first. No other loci may use the
     /// data folder during that time. A store on a server must be empty. With a version from `loci history`,
@@ -146,19 +146,20 @@ pub enum Command {
     Show {
         /// Its id
         id: String,
-        /// As it stood then: 2026-01-31, 2026-01-31T12:00:00Z, or a time ago such as 2h
+        /// As it stood then: 2026-01-31 (at its end), 2026-01-31T12:00:00Z, or a time ago such as 2h
         #[arg(long, value_name = "TIME")]
         as_of: Option<String>,
     },
-    /// List the versions of a memory, a fact or a tunnel, or the last changes of all
+    /// List the versions of a memory, a fact, a tunnel or a setting, or the last changes of all
     ///
     /// Each version has a number, the time, who made it by which program, and what changed: text,
     /// title, tags, project, type, pin, visibility, expiry, forgotten or brought back. Versions are kept
     /// as long as `history_days` says, at most 50 of a memory. `loci diff` compares two, `loci restore`
     /// brings one back, and `loci undo` takes back a change that the list without an id names. All take the
-    /// id of a fact (`t_…`) or a tunnel, too.
+    /// id of a fact (`t_…`) or a tunnel, too, the name of a setting, and the path of a file of settings;
+    /// `loci history settings` lists the changes of these.
     History(History),
-    /// Compare two versions of a memory, a fact or a tunnel
+    /// Compare two versions of a memory, a fact, a tunnel or a setting
     Diff(Diff),
     /// Let memories that say the same stand behind one
     ///
@@ -443,8 +444,8 @@ pub struct Search {
     /// Show each memory itself, also if it stands behind another one (`loci consolidate`)
     #[arg(long)]
     pub all: bool,
-    /// Memories as they stood then, with the texts of then: 2026-01-31, 2026-01-31T12:00:00Z, or a time ago
-    /// such as 7d
+    /// Memories as they stood then, with the texts of then: 2026-01-31 (at its end), 2026-01-31T12:00:00Z,
+    /// or a time ago such as 7d
     #[arg(long, value_name = "TIME")]
     pub as_of: Option<String>,
 }
@@ -482,8 +483,8 @@ pub struct List {
     /// How many to skip
     #[arg(long, value_name = "NUMBER", default_value_t = 0, value_parser = numbers::offset, allow_negative_numbers = true)]
     pub offset: u32,
-    /// Memories as they stood then, with the texts of then: 2026-01-31, 2026-01-31T12:00:00Z, or a time ago
-    /// such as 7d
+    /// Memories as they stood then, with the texts of then: 2026-01-31 (at its end), 2026-01-31T12:00:00Z,
+    /// or a time ago such as 7d
     #[arg(long, value_name = "TIME")]
     pub as_of: Option<String>,
 }

@@ -21,6 +21,7 @@ mod corruption;
 mod detected_hosts;
 mod escaped;
 pub mod exit;
+mod file_history;
 mod former_models;
 #[cfg(unix)]
 mod hook_socket;
@@ -32,6 +33,7 @@ mod own_program;
 mod own_server;
 mod page;
 mod panics;
+mod past;
 pub mod progress;
 mod query_prefetch;
 pub mod secret;
@@ -59,6 +61,7 @@ pub use crate::cli::Common;
 use crate::cli::{Cli, Command, Hook, command_line};
 pub use crate::commands::migrate::transfer;
 use crate::exit::{Exit, Failure};
+use crate::file_history::keep_file_changes;
 use crate::output::{LogWriter, Output, status_line};
 use crate::sent_requests::count_requests;
 use crate::settings::{Flags, OTLP_ENDPOINT, Settings, environment};
@@ -147,6 +150,19 @@ fn names_hook() -> bool {
     words.any(|word| word == "hook") && words.any(|word| word == "run")
 }
 
+/// Returns the name of a command that may change a file of settings.
+fn name_of(command: &Command) -> &'static str {
+    match command {
+        Command::Connect(_) => "connect",
+        Command::Model(_) => "model",
+        Command::Palace(_) => "palace",
+        Command::Restore(_) => "restore",
+        Command::Undo(_) => "undo",
+        Command::Serve(_) | Command::Page(_) => "the page",
+        _ => "loci",
+    }
+}
+
 fn run(cli: &Cli) -> Result<(), Failure> {
     let output = Output::new(cli.common.json, cli.common.raw)?;
     // These need no settings, so that they work with a broken configuration file.
@@ -173,6 +189,11 @@ fn run(cli: &Cli) -> Result<(), Failure> {
     let traces = traces(&cli.command, &settings)?;
     start_log(&settings, usual, traces.as_ref());
     count_requests(&settings.data);
+    keep_file_changes(
+        &settings.data,
+        name_of(&cli.command),
+        settings.policy.history_seconds,
+    );
     let outcome = execute(&cli.command, &settings, output);
     if let Some(traces) = traces {
         traces.end(TRACES_END_TIMEOUT);

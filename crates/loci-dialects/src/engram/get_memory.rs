@@ -1,6 +1,6 @@
 //! The tool `get_memory`: returns one record by id.
 
-use loci_core::{Error, Result, Scope};
+use loci_core::{Error, Forgotten, Result, Scope};
 use loci_engine::Call;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::arguments::{id, in_words, record_id};
 use super::record::Record;
 use crate::faults::Faults;
+use crate::past::AsOf;
 use crate::wire::Offset;
 use crate::{Hints, Reply, TypedTool};
 
@@ -23,6 +24,7 @@ pub struct Arguments {
     id: String,
     /// Where in the text to start, in characters: the `next_offset` of the page before.
     offset: Option<Offset>,
+    as_of: Option<AsOf>,
 }
 
 impl TypedTool for GetMemory {
@@ -35,12 +37,19 @@ impl TypedTool for GetMemory {
     type Output = Record;
 
     fn faults(arguments: &Value) -> Vec<Error> {
-        Faults::of(arguments).check("id", record_id).found()
+        Faults::of(arguments)
+            .check("id", record_id)
+            .and(AsOf::faults(arguments))
+            .found()
     }
 
     fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {
         let id = id(call, &arguments.id)?;
-        let memory = call.memories().show(&id).map_err(in_words(&arguments.id))?;
+        let as_of = AsOf::moment(call, arguments.as_of.as_ref())?;
+        let memory = call
+            .memories()
+            .show_at(&id, Forgotten::Hide, as_of)
+            .map_err(in_words(&arguments.id))?;
         let page = call.engine().budgets().text_page(
             memory,
             arguments.offset.map_or(0, |offset| offset.0),

@@ -11,6 +11,7 @@ use sha2::{Digest, Sha256};
 use super::arguments::{CREATED, NOUNS, count, memory_scope, of_file, only};
 use super::record::Record;
 use crate::faults::Faults;
+use crate::past::AsOf;
 use crate::wire::{Count, both, left_out};
 use crate::{Hints, Reply, TypedTool};
 
@@ -42,6 +43,7 @@ pub struct Arguments {
     created_before: Option<String>,
     /// Only what was read from this file: its absolute path.
     source_file: Option<String>,
+    as_of: Option<AsOf>,
     /// The `next_cursor` of the page before, with the same scope and conditions.
     cursor: Option<String>,
     /// Tokens of the reply: 25,000 if left out, unless the installation says otherwise.
@@ -71,7 +73,11 @@ impl Cursor {
             arguments.created_before.as_ref(),
             arguments.source_file.as_ref(),
         ];
-        let binding = serde_json::json!([asked, arguments.tags]).to_string();
+        let mut binding = serde_json::json!([asked, arguments.tags]).to_string();
+        // The end of today is another moment for the next page, so the words count.
+        if let Some(as_of) = &arguments.as_of {
+            binding.push_str(as_of.words());
+        }
         let bytes = Sha256::digest(binding).into_iter().take(BINDING_BYTES);
         let hash = bytes.fold(0_u64, |hash, byte| hash << 8 | u64::from(byte));
         Cursor {
@@ -114,6 +120,7 @@ impl TypedTool for ListMemory {
             .check("scope", memory_scope("search_discovery"))
             .items("tags", TAGS_MAX, check::tag)
             .and(CREATED.faults(arguments))
+            .and(AsOf::faults(arguments))
             .optional("source_file", check::reference)
             .found()
     }
@@ -133,11 +140,13 @@ impl TypedTool for ListMemory {
         let request = List {
             collections: named.collections,
             sections: Vec::new(),
+            kinds: Vec::new(),
             tags: arguments.tags,
             delivery: None,
             facets: of_file(call, arguments.source_file, facets),
             offset,
             limit: count(arguments.limit, LIMIT_DEFAULT),
+            as_of: AsOf::moment(call, arguments.as_of.as_ref())?,
         };
         let tokens = arguments.budget_tokens.map(|count| count.0);
         let listed = call.listings().list_within(request.clone(), tokens)?;

@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::arguments::{DiscoveryKind, count, discovery_scope, only};
 use super::record::{Hit, found};
 use crate::faults::Faults;
+use crate::past::AsOf;
 use crate::wire::Count;
 use crate::{Hints, Reply, TypedTool};
 
@@ -33,6 +34,7 @@ pub struct Arguments {
     kind: Option<DiscoveryKind>,
     /// The maximum number of results: 8 if left out, at most 100.
     k: Option<Count>,
+    as_of: Option<AsOf>,
     /// Tokens of the reply: 25,000 if left out, unless the installation says otherwise.
     budget_tokens: Option<Count>,
     /// True to look in all scopes of discoveries at once; `scope` does not count then.
@@ -58,7 +60,9 @@ impl TypedTool for SearchDiscovery {
     type Output = Output;
 
     fn faults(arguments: &Value) -> Vec<Error> {
-        let faults = Faults::of(arguments).check("query", check::query);
+        let faults = Faults::of(arguments)
+            .check("query", check::query)
+            .and(AsOf::faults(arguments));
         let is_everywhere = arguments.get("cross_spine") == Some(&Value::Bool(true));
         let faults = if is_everywhere {
             faults
@@ -88,6 +92,7 @@ impl TypedTool for SearchDiscovery {
                 .into_iter()
                 .map(|kind| kind.name().to_owned())
                 .collect(),
+            as_of: AsOf::moment(call, arguments.as_of.as_ref())?,
             ..Recall::new(
                 &arguments.query,
                 count(arguments.k, K_DEFAULT),

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::arguments::{CREATED, count, memory_scope, of_file, only};
 use super::record::{Hit, found};
 use crate::faults::Faults;
-use crate::window::{known_at, known_at_faults};
+use crate::past::AsOf;
 use crate::wire::Count;
 use crate::{Hints, Reply, TypedTool};
 
@@ -44,9 +44,7 @@ pub struct Arguments {
     created_before: Option<String>,
     /// Only what was read from this file: its absolute path.
     source_file: Option<String>,
-    /// What was known on this day (YYYY-MM-DD, UTC: at its end) or at this moment (RFC 3339), not what is
-    /// stored now.
-    as_of: Option<String>,
+    as_of: Option<AsOf>,
     /// Tokens of the reply: 25,000 if left out, unless the installation says otherwise.
     budget_tokens: Option<Count>,
 }
@@ -76,7 +74,7 @@ impl TypedTool for SearchMemory {
             .check("scope", memory_scope("search_discovery"))
             .items("tags", TAGS_MAX, check::tag)
             .and(CREATED.faults(arguments))
-            .and(known_at_faults("as_of", arguments))
+            .and(AsOf::faults(arguments))
             .optional("source_file", check::reference)
             .found()
     }
@@ -87,7 +85,7 @@ impl TypedTool for SearchMemory {
         let request = Recall {
             collections: only(arguments.scope),
             tags: arguments.tags,
-            as_of: known_at(call, "as_of", arguments.as_of.as_deref())?,
+            as_of: AsOf::moment(call, arguments.as_of.as_ref())?,
             facets: of_file(call, arguments.source_file, facets),
             ..Recall::new(
                 &arguments.query,

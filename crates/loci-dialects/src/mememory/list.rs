@@ -1,14 +1,14 @@
 //! The tool `list`: lists memories by exact filters.
 
 use loci_core::limits::LIST_RESULTS_MAX;
-use loci_core::{Delivery, Memory, Result, Tier, Timestamp};
+use loci_core::{Delivery, Forgotten, Memory, Result, Tier, Timestamp};
 use loci_engine::{Call, FittedMemory, ListPage, is_pinned};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::arguments::{DeliveryArgument, MemoryType, NOUNS, Scope, collections_to_list, sections};
 use super::record::Record;
-use crate::window::known_at;
+use crate::past::AsOf;
 use crate::wire::{Count, Offset, Tags, both, left_out};
 use crate::{Hints, Reply, TypedTool};
 
@@ -41,9 +41,7 @@ pub struct Arguments {
     /// The number of records to skip, for the next page; with `id`, the number of characters of the
     /// text.
     offset: Option<Offset>,
-    /// What was known on this day (YYYY-MM-DD, UTC: at its end) or at this moment (RFC 3339), not what is
-    /// stored now.
-    as_of: Option<String>,
+    as_of: Option<AsOf>,
     /// Tokens of the reply: 25,000 if left out, unless the installation says otherwise.
     budget_tokens: Option<Count>,
 }
@@ -60,7 +58,7 @@ impl TypedTool for List {
     fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {
         let offset = arguments.offset.map_or(0, |offset| offset.0);
         let tokens = arguments.budget_tokens.map(|count| count.0);
-        let as_of = known_at(call, "as_of", arguments.as_of.as_deref())?;
+        let as_of = AsOf::moment(call, arguments.as_of.as_ref())?;
         if let Some(id) = &arguments.id {
             return page(call, (id, as_of), offset, tokens);
         }
@@ -71,14 +69,15 @@ impl TypedTool for List {
         let request = loci_engine::List {
             collections: named.collections,
             sections: sections(arguments.r#type),
+            kinds: Vec::new(),
             tags: arguments.tags.unwrap_or_default().0,
             delivery: arguments.delivery.map(Delivery::from),
             facets: loci_engine::Facets::default(),
             offset,
             limit: arguments.limit.map_or(LIMIT_DEFAULT, |limit| limit.0),
+            as_of,
         };
         let listed = match arguments.delivery {
-            _ if as_of.is_some() => past(call, (request, arguments.delivery, as_of), tokens)?,
             Some(DeliveryArgument::Bootstrap) => delivered(call, request, tokens, false)?,
             Some(DeliveryArgument::Pinned) => delivered(call, request, tokens, true)?,
             Some(DeliveryArgument::OnDemand) | None => {
@@ -125,46 +124,6 @@ fn delivered(
     })
 }
 
-/// Returns what the list would have shown at a time.
-fn past(
-    call: &Call<'_>,
-    (request, delivery, as_of): (
-        loci_engine::List,
-        Option<DeliveryArgument>,
-        Option<Timestamp>,
-    ),
-    tokens: Option<usize>,
-) -> Result<ListPage> {
-    let at = as_of.unwrap_or_else(|| call.engine().now());
-    let (offset, limit) = (request.offset, request.limit.clamp(1, LIST_RESULTS_MAX));
-    let all = call.search().list_as_of(
-        loci_engine::List {
-            offset: 0,
-            limit: LIST_RESULTS_MAX,
-            ..request
-        },
-        &[],
-        at,
-    )?;
-    let is_meant = |memory: &Memory| match delivery {
-        Some(DeliveryArgument::Bootstrap) => !is_pinned(memory),
-        Some(DeliveryArgument::Pinned) => is_pinned(memory),
-        Some(DeliveryArgument::OnDemand) | None => true,
-    };
-    let memories: Vec<Memory> = all
-        .into_iter()
-        .filter(is_meant)
-        .skip(offset)
-        .take(limit)
-        .collect();
-    let found = memories.len();
-    let shown = call.engine().budgets().cut_to_budget(memories, tokens)?;
-    Ok(ListPage {
-        left_out: found - shown.len(),
-        shown,
-    })
-}
-
 /// Returns the memory with only this id, with a page of its text.
 fn page(
     call: &Call<'_>,
@@ -173,10 +132,7 @@ fn page(
     tokens: Option<usize>,
 ) -> Result<Reply> {
     let id = call.memories().memory_id("id", id)?;
-    let memory = match as_of {
-        Some(at) => call.search().show_as_of(&id, at)?,
-        None => call.memories().show(&id)?,
-    };
+    let memory = call.memories().show_at(&id, Forgotten::Hide, as_of)?;
     let page = call.engine().budgets().text_page(memory, offset, tokens)?;
     Reply::json(&[Record::page(call.caller(), page)], Some(1))
 }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::arguments::{MemoryType, NOUNS, Scope, collections_to_search, sections};
 use super::record::Record;
-use crate::window::known_at;
+use crate::past::AsOf;
 use crate::wire::{Count, Tags, both, explained, left_out, rounded, times_said};
 use crate::{Hints, Reply, TypedTool};
 
@@ -40,9 +40,7 @@ pub struct Arguments {
     r#type: Option<MemoryType>,
     /// Only memories with all of these tags.
     tags: Option<Tags>,
-    /// What was known on this day (YYYY-MM-DD, UTC: at its end) or at this moment (RFC 3339), not what is
-    /// stored now.
-    as_of: Option<String>,
+    as_of: Option<AsOf>,
     /// Tokens of the reply: 25,000 if left out, unless the installation says otherwise.
     budget_tokens: Option<Count>,
 }
@@ -72,7 +70,7 @@ impl TypedTool for Recall {
 
     fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {
         let tokens = arguments.budget_tokens.map(|count| count.0);
-        let as_of = known_at(call, "as_of", arguments.as_of.as_deref())?;
+        let as_of = AsOf::moment(call, arguments.as_of.as_ref())?;
         let tiers = vec![Tier::LongTerm];
         let is_scope_given = arguments.scope.is_some() || arguments.project.is_some();
         let asked = collections_to_search(arguments.scope, arguments.project)?;

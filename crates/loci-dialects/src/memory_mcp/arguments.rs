@@ -8,6 +8,7 @@ use loci_engine::{Call, Facets, LocationNouns, Recall, RecallResults, Signals, T
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::past::AsOf;
 use crate::wire::{Count, Offset, both};
 
 /// The parts of a place, as messages name them.
@@ -69,6 +70,7 @@ pub struct Search {
     memory_id: Option<String>,
     /// With `memory_id`: where in the text to start, in characters.
     offset: Option<Offset>,
+    as_of: Option<AsOf>,
 }
 
 /// The results of a search, or a text that was read by id.
@@ -90,6 +92,7 @@ impl Search {
     ) -> Result<Results> {
         let engine = call.engine();
         let tokens = self.budget_tokens.map(|count| count.0);
+        let as_of = AsOf::moment(call, self.as_of.as_ref())?;
         if let Some(memory_type) = &self.memory_type {
             check::name("memory_type", memory_type)?;
         }
@@ -103,9 +106,10 @@ impl Search {
             (Some(query), None) => query,
             (None, Some(id)) => {
                 let id = call.memories().memory_id("memory_id", &id)?;
-                let memory =
-                    call.memories()
-                        .show_of(&id, &Tier::OF_CONVERSATIONS, Forgotten::Hide)?;
+                let tiers = &Tier::OF_CONVERSATIONS;
+                let memory = call
+                    .memories()
+                    .show_of_at(&id, tiers, Forgotten::Hide, as_of)?;
                 let offset = self.offset.map_or(0, |offset| offset.0);
                 return Ok(Results::Page(Box::new(
                     engine.budgets().text_page(memory, offset, tokens)?,
@@ -139,7 +143,9 @@ impl Search {
                 thread: self.conversation,
                 ..Facets::default()
             },
-            counts_access,
+            // What was known then was not returned then.
+            counts_access: counts_access && as_of.is_none(),
+            as_of,
             ..Recall::new(&query, limit, ranking)
         };
         let mut recalled = call.search().recall_within(&request, tokens)?;

@@ -48,14 +48,14 @@ impl TypedTool for DeleteDrawer {
         let id = call
             .memories()
             .memory_id("drawer_id", &arguments.drawer_id)?;
-        drawer_among(call, &id, Forgotten::Show)?;
+        drawer_among(call, &id, Forgotten::Show, None)?;
         Question::of_deleting(call, &id)
     }
 
     fn run(call: &Call<'_>, Arguments { drawer_id }: Arguments) -> Result<Reply> {
         let id = call.memories().memory_id("drawer_id", &drawer_id)?;
         // A drawer that was only forgotten can still be deleted.
-        drawer_among(call, &id, Forgotten::Show)?;
+        drawer_among(call, &id, Forgotten::Show, None)?;
         let forgetting = call.memories().forget_text(&id).map_err(in_words(&id))?;
         let output = Output {
             success: true,

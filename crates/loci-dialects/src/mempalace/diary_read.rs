@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use loci_core::{Caller, CollectionFilter, Error, FilingOrder, Result, Scope, Tier};
+use loci_core::{Caller, CollectionFilter, Error, FilingOrder, Result, Scope, Tier, Timestamp};
 use loci_engine::{Browse, BrowsePage, Call, FittedMemory, LocationNouns, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,6 +13,7 @@ use super::diary_write::{DIARY, TOPIC, tag_of, wing_of};
 use super::record::reading;
 use super::times::date;
 use crate::faults::Faults;
+use crate::past::AsOf;
 use crate::wire::{Authorship, Count, Truncation, both, left_out, offset8601};
 use crate::{Hints, Reply, TypedTool};
 
@@ -34,6 +35,7 @@ pub struct Arguments {
     wing: Option<String>,
     /// At most: 10 if left out, up to 100.
     last_n: Option<Count>,
+    as_of: Option<AsOf>,
     /// Tokens of the reply: 25,000 if left out, unless the installation says otherwise.
     budget_tokens: Option<Count>,
 }
@@ -102,6 +104,7 @@ impl TypedTool for DiaryRead {
         Faults::of(arguments)
             .check("agent_name", name)
             .optional("wing", check::name)
+            .and(AsOf::faults(arguments))
             .found()
     }
 
@@ -111,7 +114,8 @@ impl TypedTool for DiaryRead {
             .last_n
             .map_or(LAST_N_DEFAULT, |count| count.0)
             .min(LAST_N_MAX);
-        let (browsed, notice) = entries(call, &agent, given(arguments.wing), limit)?;
+        let as_of = AsOf::moment(call, arguments.as_of.as_ref())?;
+        let (browsed, notice) = entries(call, &agent, given(arguments.wing), (limit, as_of))?;
         let found = browsed.memories.len();
         let tokens = arguments.budget_tokens.map(|count| count.0);
         let shown = call
@@ -142,7 +146,7 @@ fn entries(
     call: &Call<'_>,
     agent: &str,
     wing: Option<String>,
-    limit: usize,
+    (limit, as_of): (usize, Option<Timestamp>),
 ) -> Result<(BrowsePage, Option<String>)> {
     let own = wing_of(agent);
     let browse = |collections, tags| {
@@ -153,6 +157,7 @@ fn entries(
             tiers: vec![Tier::Unlisted],
             order: FilingOrder::LastFirst,
             limit,
+            as_of,
             ..Browse::default()
         })
     };

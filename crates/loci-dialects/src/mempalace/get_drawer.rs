@@ -1,6 +1,6 @@
 //! The tool `mempalace_get_drawer`: returns one drawer by id.
 
-use loci_core::{Caller, Error, Memory, Redactions, Result, Scope};
+use loci_core::{Caller, Error, Forgotten, Memory, Redactions, Result, Scope};
 use loci_engine::{Call, TextPage, passage_count};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,8 +8,9 @@ use serde_json::Value;
 
 use super::arguments::{drawer_id, wing};
 use super::diary_write::TOPIC;
-use super::record::{ADDED_BY, drawer, reading};
+use super::record::{ADDED_BY, drawer_among, reading};
 use crate::faults::Faults;
+use crate::past::AsOf;
 use crate::wire::{Authorship, FromFile, Offset, Truncation, offset8601};
 use crate::{Hints, Reply, TypedTool};
 
@@ -24,6 +25,7 @@ pub struct Arguments {
     drawer_id: String,
     /// Where in the text to start, in characters: the `next_offset` of the page before.
     offset: Option<Offset>,
+    as_of: Option<AsOf>,
 }
 
 /// A drawer.
@@ -124,14 +126,18 @@ impl TypedTool for GetDrawer {
     type Output = ShownDrawer;
 
     fn faults(arguments: &Value) -> Vec<Error> {
-        Faults::of(arguments).check("drawer_id", drawer_id).found()
+        Faults::of(arguments)
+            .check("drawer_id", drawer_id)
+            .and(AsOf::faults(arguments))
+            .found()
     }
 
     fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {
         let id = call
             .memories()
             .memory_id("drawer_id", &arguments.drawer_id)?;
-        let drawer = drawer(call, &id)?;
+        let as_of = AsOf::moment(call, arguments.as_of.as_ref())?;
+        let drawer = drawer_among(call, &id, Forgotten::Hide, as_of)?;
         let chunks = passage_count(&drawer.content);
         let page = call.engine().budgets().text_page(
             drawer,

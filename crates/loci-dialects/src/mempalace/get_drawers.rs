@@ -1,6 +1,6 @@
 //! The tool `mempalace_get_drawers`: returns several drawers by id.
 
-use loci_core::{Error, ErrorCode, Memory, Result, Scope};
+use loci_core::{Error, ErrorCode, Forgotten, Memory, Result, Scope, Timestamp};
 use loci_engine::{Call, FittedMemory, passage_count};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,8 +8,9 @@ use serde_json::Value;
 
 use super::arguments::drawer_id;
 use super::get_drawer::ShownDrawer;
-use super::record::{drawer, reading};
+use super::record::{drawer_among, reading};
 use crate::faults::Faults;
+use crate::past::AsOf;
 use crate::wire::{Count, Truncation, left_out};
 use crate::{Hints, Reply, TypedTool};
 
@@ -26,6 +27,7 @@ pub struct Arguments {
     /// Their ids (1 to 500).
     #[schemars(length(min = 1, max = IDS_MAX))]
     drawer_ids: Vec<String>,
+    as_of: Option<AsOf>,
     /// Tokens of the reply: 25,000 if left out, unless the installation says otherwise.
     budget_tokens: Option<Count>,
 }
@@ -68,14 +70,16 @@ impl TypedTool for GetDrawers {
     fn faults(arguments: &Value) -> Vec<Error> {
         Faults::of(arguments)
             .items("drawer_ids", IDS_MAX, drawer_id)
+            .and(AsOf::faults(arguments))
             .found()
     }
 
     fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {
+        let as_of = AsOf::moment(call, arguments.as_of.as_ref())?;
         let ids = arguments.drawer_ids;
         let mut found = Vec::with_capacity(ids.len());
         for id in &ids {
-            found.push(match known(call, id) {
+            found.push(match known(call, id, as_of) {
                 Ok(memory) => Ok(memory),
                 Err(error) if is_about_id(&error) => Err(error.message),
                 Err(error) => return Err(error),
@@ -119,14 +123,15 @@ impl TypedTool for GetDrawers {
 }
 
 /// Returns the drawer with this id, or a part of its id.
-fn known(call: &Call<'_>, id: &str) -> Result<Memory> {
+fn known(call: &Call<'_>, id: &str, as_of: Option<Timestamp>) -> Result<Memory> {
     let id = call.memories().memory_id("drawer_ids", id)?;
-    drawer(call, &id)
+    drawer_among(call, &id, Forgotten::Hide, as_of)
 }
 
 /// Returns true if another id may be known all the same.
 fn is_about_id(error: &Error) -> bool {
-    matches!(error.code, ErrorCode::NotFound | ErrorCode::InvalidArgument)
+    let is_about_time = error.argument.as_deref() == Some("as_of");
+    !is_about_time && matches!(error.code, ErrorCode::NotFound | ErrorCode::InvalidArgument)
 }
 
 /// Returns the numbers of passages into which the index divides each.

@@ -11,7 +11,7 @@ use super::arguments::time;
 use super::fact::{FactRecord, cut, entity};
 use super::times::{period, shown};
 use crate::faults::Faults;
-use crate::window::{known_at, known_at_faults};
+use crate::past::KnownAt;
 use crate::wire::{Offset, string_or_null};
 use crate::{Hints, Reply, TypedTool};
 
@@ -27,9 +27,7 @@ pub struct Arguments {
     entity: String,
     /// Only facts that held on a day (YYYY-MM-DD) or at a moment (RFC 3339 with offset).
     as_of: Option<String>,
-    /// The facts as they were known on this day (YYYY-MM-DD, UTC: at its end) or at this moment (RFC 3339):
-    /// without what was noted, ended or taken back since.
-    known_at: Option<String>,
+    known_at: Option<KnownAt>,
     /// `outgoing`: it is the subject; `incoming`: the object; `both` if left out.
     direction: Option<DirectionName>,
     /// The number of facts to skip; at most 1,000 come at a time.
@@ -81,7 +79,7 @@ impl TypedTool for KgQuery {
         Faults::of(arguments)
             .check("entity", entity)
             .check("as_of", time)
-            .and(known_at_faults("known_at", arguments))
+            .and(KnownAt::faults(arguments))
             .found()
     }
 
@@ -89,11 +87,11 @@ impl TypedTool for KgQuery {
         let as_of = period("as_of", arguments.as_of.as_deref())?;
         let direction = arguments.direction.map_or(Direction::Both, Direction::from);
         let offset = arguments.offset.map_or(0, |offset| offset.0);
-        let known = known_at(call, "known_at", arguments.known_at.as_deref())?;
+        let known = KnownAt::moment(call, arguments.known_at.as_ref())?;
         let entity = &*arguments.entity;
         let found = match known {
             Some(at) => {
-                let about = (entity, direction);
+                let about = Some((entity, direction));
                 call.graph().facts_known_at(about, as_of, at, offset)?
             }
             None => call

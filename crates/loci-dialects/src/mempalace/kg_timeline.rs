@@ -1,6 +1,6 @@
 //! The tool `mempalace_kg_timeline`: lists facts in chronological order.
 
-use loci_core::{Error, Result, Scope};
+use loci_core::{Direction, Error, Result, Scope};
 use loci_engine::Call;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::arguments::given;
 use super::fact::{FactRecord, cut, entity};
 use crate::faults::Faults;
+use crate::past::KnownAt;
 use crate::wire::{Offset, string_or_null};
 use crate::{Hints, Reply, TypedTool};
 
@@ -20,6 +21,7 @@ pub struct KgTimeline;
 pub struct Arguments {
     /// Its name; everything, if left out.
     entity: Option<String>,
+    known_at: Option<KnownAt>,
     /// The number of facts to skip; at most 1,000 come at a time.
     offset: Option<Offset>,
 }
@@ -46,14 +48,24 @@ impl TypedTool for KgTimeline {
     type Output = Output;
 
     fn faults(arguments: &Value) -> Vec<Error> {
-        Faults::of(arguments).optional("entity", entity).found()
+        Faults::of(arguments)
+            .optional("entity", entity)
+            .and(KnownAt::faults(arguments))
+            .found()
     }
 
     fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {
         let entity = given(arguments.entity);
         let offset = arguments.offset.map_or(0, |offset| offset.0);
-        let found = call.graph().timeline(entity.as_deref(), offset)?;
-        let now = call.engine().now();
+        let known = KnownAt::moment(call, arguments.known_at.as_ref())?;
+        let found = match known {
+            Some(at) => {
+                let about = entity.as_deref().map(|entity| (entity, Direction::Both));
+                call.graph().facts_known_at(about, None, at, offset)?
+            }
+            None => call.graph().timeline(entity.as_deref(), offset)?,
+        };
+        let now = known.unwrap_or_else(|| call.engine().now());
         let timeline: Vec<FactRecord> = found
             .facts
             .into_iter()

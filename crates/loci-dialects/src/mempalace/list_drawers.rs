@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::arguments::{FILED, ResolvedPlace, collections, given, resolve_place, wing};
 use super::record::{PREVIEW_CHARACTERS, is_of_file, preview};
 use crate::faults::Faults;
+use crate::past::AsOf;
 use crate::wire::{Authorship, Count, FromFile, Offset};
 use crate::{Hints, Reply, TypedTool};
 
@@ -30,10 +31,11 @@ pub struct Arguments {
     room: Option<String>,
     /// Only drawers of this file: its absolute path, or the path that drawers show.
     source_file: Option<String>,
-    /// Only what was filed on this day (YYYY-MM-DD, UTC) or at this moment (RFC 3339), or later.
+    /// Only what was filed on this day or moment, or later.
     since: Option<String>,
     /// Only what was filed before this day or moment.
     before: Option<String>,
+    as_of: Option<AsOf>,
     /// At most: 20 if left out, up to 100.
     limit: Option<Count>,
     /// The number of drawers to skip.
@@ -105,12 +107,15 @@ impl TypedTool for ListDrawers {
             .optional("room", check::name)
             .optional("source_file", check::reference)
             .and(FILED.faults(arguments))
+            .and(AsOf::faults(arguments))
             .found()
     }
 
     fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {
         let ResolvedPlace { wing, room, notice } =
             resolve_place(call, arguments.wing, arguments.room)?;
+        // The places are those of now.
+        let notice = notice.filter(|_| arguments.as_of.is_none());
         let limit = arguments
             .limit
             .map_or(LIMIT_DEFAULT, |count| count.0)
@@ -130,6 +135,7 @@ impl TypedTool for ListDrawers {
             offset,
             limit,
             characters_max: Some(PREVIEW_CHARACTERS),
+            as_of: AsOf::moment(call, arguments.as_of.as_ref())?,
             ..Browse::default()
         };
         let browsed = match file {

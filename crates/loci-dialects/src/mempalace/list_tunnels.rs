@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::arguments::{asked, collection, resolve_place};
 use super::graph::TunnelRecord;
 use crate::faults::Faults;
+use crate::past::AsOf;
 use crate::wire::{Count, Offset};
 use crate::{Hints, Reply, TypedTool};
 
@@ -25,6 +26,7 @@ pub struct ListTunnels;
 pub struct Arguments {
     /// Only tunnels of this wing.
     wing: Option<String>,
+    as_of: Option<AsOf>,
     /// At most: 100 if left out, up to 1,000.
     limit: Option<Count>,
     /// The number of tunnels to skip.
@@ -56,7 +58,10 @@ impl TypedTool for ListTunnels {
     type Output = Output;
 
     fn faults(arguments: &Value) -> Vec<Error> {
-        Faults::of(arguments).optional("wing", check::name).found()
+        Faults::of(arguments)
+            .optional("wing", check::name)
+            .and(AsOf::faults(arguments))
+            .found()
     }
 
     fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {
@@ -67,10 +72,14 @@ impl TypedTool for ListTunnels {
             .min(LIMIT_MAX);
         let offset = arguments.offset.map_or(0, |offset| offset.0);
         let page = Page { offset, limit };
+        let as_of = AsOf::moment(call, arguments.as_of.as_ref())?;
         let listed = |wing: &Option<String>| {
             let wing = wing.as_ref().map(collection);
-            call.graph()
-                .tunnels(wing.as_ref().map(Option::as_deref), page)
+            let wing = wing.as_ref().map(Option::as_deref);
+            match as_of {
+                Some(at) => call.graph().tunnels_as_of(wing, at, page),
+                None => call.graph().tunnels(wing, page),
+            }
         };
         let (mut tunnels, mut total) = listed(&wing)?;
         let mut notice = None;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use loci_core::{
     Error, ErrorCode, Forgotten, LocationCount, Memory, MemoryId, Result, SOURCE_FILE, Tier,
+    Timestamp,
 };
 
 use super::arguments::wing;
@@ -26,17 +27,23 @@ pub fn preview(content: &str) -> String {
 /// `not_found` in the words of this dialect if the caller can read no such drawer; `unavailable` if
 /// the store cannot be read.
 pub fn drawer(call: &Call<'_>, id: &MemoryId) -> Result<Memory> {
-    drawer_among(call, id, Forgotten::Hide)
+    drawer_among(call, id, Forgotten::Hide, None)
 }
 
-/// Returns the drawer with this id, even if it is forgotten, unless `forgotten` hides such drawers.
+/// Returns the drawer with this id, even if it is forgotten, unless `forgotten` hides such drawers; with
+/// `as_of` as it stood at that time.
 ///
 /// # Errors
 /// As for [`drawer`].
-pub fn drawer_among(call: &Call<'_>, id: &MemoryId, forgotten: Forgotten) -> Result<Memory> {
+pub fn drawer_among(
+    call: &Call<'_>,
+    id: &MemoryId,
+    forgotten: Forgotten,
+    as_of: Option<Timestamp>,
+) -> Result<Memory> {
     let memory = call
         .memories()
-        .show_among(id, forgotten)
+        .show_at(id, forgotten, as_of)
         .map_err(in_words(id))?;
     if memory.tier == Tier::Unlisted && memory.origin != call.caller().origin {
         return Err(not_found(id));

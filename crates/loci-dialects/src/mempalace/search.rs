@@ -12,7 +12,7 @@ use super::diary_write::DIARY;
 use super::question::{Sanitizer, question};
 use super::record::{is_of_file, reading};
 use crate::faults::Faults;
-use crate::window::{known_at, known_at_faults};
+use crate::past::AsOf;
 use crate::wire::{
     Authorship, Count, Truncation, both, explained, left_out, offset8601, rounded, source_file,
     string_or_null, times_said,
@@ -41,13 +41,11 @@ pub struct Arguments {
     room: Option<String>,
     /// Only drawers of this file: its absolute path, or the path that drawers show.
     source_file: Option<String>,
-    /// Only what was filed on this day (YYYY-MM-DD, UTC) or at this moment (RFC 3339), or later.
+    /// Only what was filed on this day or moment, or later.
     since: Option<String>,
     /// Only what was filed before this day or moment.
     before: Option<String>,
-    /// What was known on this day (YYYY-MM-DD, UTC: at its end) or at this moment (RFC 3339), not what is
-    /// stored now.
-    as_of: Option<String>,
+    as_of: Option<AsOf>,
     /// Leave out what is further away, which is 1 less its `similarity`: 0.3 is strict, 0.7 loose.
     #[schemars(range(min = 0.0, max = 2.0))]
     max_distance: Option<f64>,
@@ -228,7 +226,7 @@ impl TypedTool for Search {
             .optional("room", check::name)
             .optional("source_file", check::reference)
             .and(FILED.faults(arguments))
-            .and(known_at_faults("as_of", arguments))
+            .and(AsOf::faults(arguments))
             .found()
     }
 
@@ -262,7 +260,7 @@ impl TypedTool for Search {
             },
             collections: collections(wing.as_deref()),
             sections: room.iter().cloned().collect(),
-            as_of: known_at(call, "as_of", arguments.as_of.as_deref())?,
+            as_of: AsOf::moment(call, arguments.as_of.as_ref())?,
             facets: FILED.facets(arguments.since.as_deref(), arguments.before.as_deref())?,
             ..Recall::new(query, limit, &ranking)
         };

@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::arguments::{await_notes, both};
 use super::record::MemoryHit;
 use crate::faults::Faults;
+use crate::past::AsOf;
 use crate::wire::{Count, Offset, explained, rounded, string_or_null};
 use crate::{Hints, Reply, TypedTool};
 
@@ -40,6 +41,7 @@ pub struct Arguments {
     id: Option<String>,
     /// With `id`: where in the text to start, in characters.
     offset: Option<Offset>,
+    as_of: Option<AsOf>,
     /// Tokens of the reply: 25,000 if left out, unless the installation says otherwise.
     budget_tokens: Option<Count>,
 }
@@ -69,6 +71,7 @@ impl TypedTool for MemorySearch {
         let is_missing = arguments.get("query").is_none() && arguments.get("id").is_none();
         Faults::of(arguments)
             .check("query", check::query)
+            .and(AsOf::faults(arguments))
             .and(is_missing.then(missing_query))
             .found()
     }
@@ -76,6 +79,7 @@ impl TypedTool for MemorySearch {
     fn run(call: &Call<'_>, arguments: Arguments) -> Result<Reply> {
         let unread = await_notes(call);
         let tokens = arguments.budget_tokens.map(|count| count.0);
+        let at = AsOf::moment(call, arguments.as_of.as_ref())?;
         let query = match (arguments.query, arguments.id) {
             (Some(_), Some(_)) => return Err(Error::invalid("id", "does not go with `query`")),
             (Some(query), None) => query,
@@ -86,7 +90,7 @@ impl TypedTool for MemorySearch {
                 } else {
                     Forgotten::Hide
                 };
-                let memory = call.memories().show_among(&id, forgotten)?;
+                let memory = call.memories().show_at(&id, forgotten, at)?;
                 let page = call.engine().budgets().text_page(
                     memory,
                     arguments.offset.map_or(0, |offset| offset.0),
@@ -109,6 +113,7 @@ impl TypedTool for MemorySearch {
                 .min(RECALL_RESULTS_MAX),
             cursor: arguments.cursor.as_deref(),
             budget_tokens: tokens,
+            as_of: at.zip(arguments.as_of.as_ref().map(AsOf::words)),
         };
         let page = call.search().page(&request)?;
         let (answers, said) = (page.answers(), page.notice());

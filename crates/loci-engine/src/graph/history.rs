@@ -2,7 +2,7 @@
 
 use loci_core::{
     Change, Error, ErrorCode, Fact, RecordKind, RecordState, RecordVerb, RecordVersion, Result,
-    Scope, Tunnel,
+    Scope, SettingState, Tunnel,
 };
 
 use crate::changes::taken_back::RecordOutcome;
@@ -138,12 +138,19 @@ impl Graph<'_> {
         }
         self.change_tunnels(|| {
             let (now, _) = self.kept(kind, id)?.ok_or_else(|| unknown(kind, id))?;
-            let id = id.to_owned();
+            let id = self.record_id(kind, id);
             let removal = now.map(|now| match now {
                 RecordState::Fact(fact) => Change::DeleteFacts {
                     facts: vec![(id.clone(), fact.valid_to)],
                 },
                 RecordState::Tunnel(_) => Change::DeleteTunnel { id: id.clone() },
+                RecordState::Setting(setting) => {
+                    let (name, owner) = SettingState::name_and_owner(&setting.id);
+                    Change::DeleteSetting {
+                        owner: owner.map(str::to_owned),
+                        name: name.to_owned(),
+                    }
+                }
             });
             let versions = Change::DeleteRecordVersions {
                 kind,
@@ -170,13 +177,30 @@ impl Graph<'_> {
         if !self.caller.principal.scopes.allow(Scope::Read) || id.contains('\0') {
             return Ok(None);
         }
+        let id = &self.record_id(kind, id);
         let now = self.record(kind, id)?;
         let versions = self.store.record_versions(space, kind, id)?;
+        // A value without a version is what a program noted for itself.
+        if kind == RecordKind::Setting && versions.is_empty() {
+            return Ok(None);
+        }
         let mut known = now
             .iter()
             .chain(versions.iter().filter_map(|it| it.state.as_ref()));
-        let is_seen = known.next().is_some_and(|state| self.sees_record(state));
+        let is_seen = match known.next() {
+            Some(state) => self.sees_record(state),
+            None => kind == RecordKind::Setting && self.sees_setting(id),
+        };
         Ok(is_seen.then_some((now, versions)))
+    }
+
+    /// Returns the id of the record that an id names: a name of a setting is one of the caller's.
+    fn record_id(&self, kind: RecordKind, id: &str) -> String {
+        if kind == RecordKind::Setting && !id.contains('@') {
+            SettingState::id_of(id, self.caller.principal.subject.as_deref())
+        } else {
+            id.to_owned()
+        }
     }
 
     /// Returns a record as it is, for any reader.
@@ -189,6 +213,18 @@ impl Graph<'_> {
                 found.pop().map(RecordState::Fact)
             }
             RecordKind::Deletion => None,
+            RecordKind::Setting => {
+                let (name, owner) = SettingState::name_and_owner(id);
+                let value = self.store.setting(space, owner, name)?;
+                value.map(|value| {
+                    RecordState::Setting(SettingState {
+                        space: space.clone(),
+                        id: id.to_owned(),
+                        owner: owner.map(str::to_owned),
+                        value,
+                    })
+                })
+            }
             RecordKind::Tunnel => {
                 let mut found = self.store.tunnels(space)?.into_iter();
                 found
@@ -203,7 +239,14 @@ impl Graph<'_> {
         match state {
             RecordState::Fact(_) => true,
             RecordState::Tunnel(tunnel) => self.sees(tunnel),
+            RecordState::Setting(setting) => self.sees_setting(&setting.id),
         }
+    }
+
+    /// Returns true if a setting is the caller's own.
+    fn sees_setting(&self, id: &str) -> bool {
+        let (_, owner) = SettingState::name_and_owner(id);
+        !self.caller.is_claimed && owner == self.caller.principal.subject.as_deref()
     }
 }
 
@@ -221,6 +264,10 @@ pub fn record_label(state: &RecordState) -> String {
         ),
         RecordState::Tunnel(Tunnel { source, target, .. }) => {
             format!("{} ↔ {}", shown(place(source)), shown(place(target)))
+        }
+        RecordState::Setting(setting) => {
+            let (name, _) = SettingState::name_and_owner(&setting.id);
+            name.to_owned()
         }
     }
 }
@@ -252,6 +299,9 @@ fn changes_between(former: Option<&RecordState>, later: Option<&RecordState>) ->
             let label = (former.label != later.label).then_some("label");
             let memory = (memories(former) != memories(later)).then_some("memories");
             label.into_iter().chain(memory).collect()
+        }
+        (Some(RecordState::Setting(former)), Some(RecordState::Setting(later))) => {
+            Vec::from_iter((former.value != later.value).then_some("value"))
         }
         (None, Some(_)) => vec!["created again"],
         (Some(_), None) => vec!["deleted"],

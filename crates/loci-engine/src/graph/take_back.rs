@@ -3,8 +3,8 @@
 use std::collections::{HashMap, HashSet};
 
 use loci_core::{
-    Change, ChangeQuery, Condition, Error, Fact, RecordKind, RecordState, Result, Scope, Tunnel,
-    TunnelEnd,
+    Change, ChangeQuery, Condition, Error, Fact, RecordKind, RecordState, RecordVersion, Result,
+    Scope, SettingState, Tunnel, TunnelEnd,
 };
 
 use crate::changes::taken_back::{
@@ -70,9 +70,11 @@ impl Graph<'_> {
         Ok((count, taken))
     }
 
-    /// Returns the calls that changed facts and tunnels that the caller sees, the last one first.
+    /// Returns the calls that changed facts, tunnels and settings that the caller sees, the last one first;
+    /// only of one kind, if it is given.
     pub(crate) fn last_changes(
         &self,
+        only: Option<RecordKind>,
         limit: usize,
     ) -> Result<Vec<(ChangeNote, Vec<ChangedRecord>)>> {
         let versions = self.store.record_changes(&ChangeQuery {
@@ -80,10 +82,12 @@ impl Graph<'_> {
             limit: LAST_READ,
             ..ChangeQuery::default()
         })?;
+        let of_kind = |it: &&RecordVersion| only.is_none_or(|kind| it.kind == kind);
+        let versions: Vec<&RecordVersion> = versions.iter().filter(of_kind).collect();
         let keys = versions.iter().map(|it| (it.kind, it.id.clone()));
         let labels = self.labels(keys)?;
         let mut calls: Vec<(ChangeNote, Vec<ChangedRecord>)> = Vec::new();
-        for version in &versions {
+        for version in versions {
             let Some(label) = labels.get(&(version.kind, version.id.clone())) else {
                 continue;
             };
@@ -218,6 +222,10 @@ impl Graph<'_> {
                 self.bring_tunnel_to(id, Some(tunnel), preview)
             }
             (RecordKind::Tunnel, _) => self.bring_tunnel_to(id, None, preview),
+            (RecordKind::Setting, Some(RecordState::Setting(setting))) => {
+                self.bring_setting_to(id, Some(&setting.value), preview.is_some())
+            }
+            (RecordKind::Setting, _) => self.bring_setting_to(id, None, preview.is_some()),
             (RecordKind::Deletion, _) => Ok(None),
         }
     }
@@ -321,6 +329,49 @@ impl Graph<'_> {
                     .commit_if(Vec::from_iter(conditions), vec![put])?;
             }
             Ok(Some(RecordOutcome::Restored))
+        })
+    }
+
+    fn bring_setting_to(
+        &self,
+        id: &str,
+        target: Option<&str>,
+        is_preview: bool,
+    ) -> Result<Option<RecordOutcome>> {
+        let own = self.caller.principal.subject.as_deref();
+        let (name, owner) = SettingState::name_and_owner(id);
+        let (name, owner) = (name.to_owned(), owner.or(own).map(str::to_owned));
+        let key = ("settings", &self.caller.space, &owner);
+        self.locks.change(&key, || {
+            let now = self
+                .store
+                .setting(&self.caller.space, owner.as_deref(), &name)?;
+            let states = (now.as_deref(), target);
+            let Some(version) = self.access.setting_version(&name, owner.as_deref(), states) else {
+                return Ok(Some(RecordOutcome::Unchanged));
+            };
+            if !is_preview {
+                let (owner, name) = (owner.clone(), name.clone());
+                let as_read = Condition::SettingIs {
+                    owner: owner.clone(),
+                    name: name.clone(),
+                    value: now.clone(),
+                };
+                let change = match target {
+                    Some(value) => Change::PutSetting {
+                        owner,
+                        name,
+                        value: value.to_owned(),
+                    },
+                    None => Change::DeleteSetting { owner, name },
+                };
+                self.access
+                    .commit_filed(vec![as_read], vec![change, version])?;
+            }
+            Ok(Some(match target {
+                Some(_) => RecordOutcome::Restored,
+                None => RecordOutcome::Removed,
+            }))
         })
     }
 

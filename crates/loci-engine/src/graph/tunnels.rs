@@ -58,6 +58,12 @@ pub(super) fn shown((collection, section): LocationKey<'_>) -> String {
     format!("{}/{section}", collection.unwrap_or("global"))
 }
 
+/// Returns true if a tunnel has an end in a collection; `None` is global.
+pub(super) fn has_end_in(tunnel: &Tunnel, collection: Option<&str>) -> bool {
+    let ends = [&tunnel.source, &tunnel.target];
+    ends.iter().any(|end| place(end).0 == collection)
+}
+
 impl Graph<'_> {
     /// Creates a tunnel between two locations. A pair has one tunnel, in either order of the ends;
     /// creating it again replaces the label, unless that is missing or blank, and the memories of
@@ -189,13 +195,16 @@ impl Graph<'_> {
         page: Page,
     ) -> Result<(Vec<Tunnel>, usize)> {
         let mut tunnels = self.seen_tunnels()?;
-        tunnels.retain(|tunnel| {
-            collection.is_none_or(|name| {
-                [&tunnel.source, &tunnel.target]
-                    .iter()
-                    .any(|end| place(end).0 == name)
-            })
-        });
+        tunnels.retain(|tunnel| collection.is_none_or(|name| has_end_in(tunnel, name)));
+        self.page_of_tunnels(tunnels, page)
+    }
+
+    /// Returns a page of these tunnels, with the memories that they name, and their number.
+    pub(super) fn page_of_tunnels(
+        &self,
+        tunnels: Vec<Tunnel>,
+        page: Page,
+    ) -> Result<(Vec<Tunnel>, usize)> {
         let total = tunnels.len();
         let mut tunnels: Vec<Tunnel> = tunnels
             .into_iter()

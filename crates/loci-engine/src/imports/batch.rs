@@ -450,7 +450,7 @@ impl Imports<'_> {
     }
 
     pub(super) fn change_list(&self, change: impl Fn(&mut Vec<ListedBatch>)) -> Result<()> {
-        self.settings.change(|draft| {
+        self.settings.note(|draft| {
             let lines = draft.get(BATCHES)?.unwrap_or_default();
             let mut listed: Vec<ListedBatch> = lines.lines().filter_map(ListedBatch::of).collect();
             change(&mut listed);

@@ -2,7 +2,7 @@
 
 use loci_core::{
     CollectionFilter, FilingOrder, Filter, Forgotten, Memory, MemoryId, OwnerFilter, Page, Result,
-    Sorting, Tier, limits,
+    Sorting, Tier, Timestamp, limits,
 };
 
 use crate::listings::Listings;
@@ -39,6 +39,9 @@ pub struct Browse {
     pub limit: usize,
     /// The characters of each text that are returned; all if `None`.
     pub characters_max: Option<usize>,
+    /// What was known at this time, not what is stored now; only in [`browse`](Listings::browse) and
+    /// [`browse_source`](Listings::browse_source).
+    pub as_of: Option<Timestamp>,
 }
 
 impl Default for Browse {
@@ -56,6 +59,7 @@ impl Default for Browse {
             offset: 0,
             limit: limits::LIST_RESULTS_MAX,
             characters_max: None,
+            as_of: None,
         }
     }
 }
@@ -73,9 +77,13 @@ impl Listings<'_> {
     /// Returns the memories that the caller may read and that match, and their total number.
     ///
     /// # Errors
+    /// `invalid_argument`, naming `as_of`, for a time that lies in the future, or before what is kept;
     /// `unavailable` if the store cannot be read.
     pub fn browse(&self, request: Browse) -> Result<BrowsePage> {
         let filter = self.browsed(&request);
+        if let Some(at) = request.as_of {
+            return self.past_browsed(&filter, &request, at);
+        }
         let version = self.store.version(&self.caller.space)?;
         let total = self.store.count(&filter)?;
         if let Some(from_end) = from_end(&request, total) {
@@ -111,6 +119,9 @@ impl Listings<'_> {
             thread: None,
             ..self.browsed(&request)
         };
+        if let Some(at) = request.as_of {
+            return self.past_of_source(&filter, &request, at, is_of_source);
+        }
         let limit = request.limit.clamp(1, limits::LIST_RESULTS_MAX);
         let mut page = Page {
             offset: 0,
@@ -308,7 +319,7 @@ fn from_end(request: &Browse, total: u64) -> Option<Browse> {
 }
 
 /// Returns the memory with the first `characters_max` characters of its text; with all if `None`.
-fn shortened(memory: Memory, characters_max: Option<usize>) -> Memory {
+pub(super) fn shortened(memory: Memory, characters_max: Option<usize>) -> Memory {
     match characters_max {
         Some(characters) => Memory {
             content: beginning(&memory.content, characters),

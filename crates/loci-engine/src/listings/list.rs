@@ -1,10 +1,11 @@
 //! Listing memories by exact filters.
 
-use loci_core::{CollectionFilter, Delivery, Filter, Memory, Page, Result, limits};
+use loci_core::{CollectionFilter, Delivery, Filter, Memory, Page, Result, Timestamp, limits};
 
 use crate::budget::FittedMemory;
 use crate::check;
 use crate::listings::Listings;
+use crate::listings::as_of::PastOrder;
 use crate::listings::facets::Facets;
 
 /// The number of memories that are read at a time, before their size is known.
@@ -17,6 +18,8 @@ pub struct List {
     pub collections: CollectionFilter,
     /// Only these sections; all if empty.
     pub sections: Vec<String>,
+    /// Only these kinds; all if empty.
+    pub kinds: Vec<String>,
     /// Only memories with all of these tags.
     pub tags: Vec<String>,
     /// Only memories with this delivery.
@@ -27,6 +30,8 @@ pub struct List {
     pub offset: usize,
     /// The number of memories to return; clamps to [`limits::LIST_RESULTS_MAX`].
     pub limit: usize,
+    /// What was known at this time, not what is stored now.
+    pub as_of: Option<Timestamp>,
 }
 
 /// A part of the selected memories.
@@ -43,10 +48,15 @@ impl Listings<'_> {
     /// first, with their whole texts.
     ///
     /// # Errors
-    /// `invalid_argument` or `too_large` for the tags; `unavailable` if the store cannot be read.
+    /// `invalid_argument` or `too_large` for the tags; `invalid_argument`, naming `as_of`, for a time
+    /// that lies in the future, or before what is kept; `unavailable` if the store cannot be read.
     pub fn list(&self, request: List) -> Result<Vec<Memory>> {
+        let as_of = request.as_of;
         let (filter, page) = self.listed(request)?;
-        let mut memories = self.store.list(&filter, page)?;
+        let mut memories = match as_of {
+            Some(at) => self.past_page(&filter, at, PastOrder::LastUpdated, page)?,
+            None => self.store.list(&filter, page)?,
+        };
         self.access.hide_references(&mut memories)?;
         Ok(memories)
     }
@@ -58,6 +68,13 @@ impl Listings<'_> {
     /// # Errors
     /// As for [`list`](crate::Listings::list).
     pub fn list_within(&self, request: List, tokens: Option<usize>) -> Result<ListPage> {
+        if request.as_of.is_some() {
+            let found = self.list(request)?;
+            let all = found.len();
+            let shown = self.budgets.cut_to_budget(found, tokens)?;
+            let left_out = all - shown.len();
+            return Ok(ListPage { shown, left_out });
+        }
         let (filter, Page { offset, limit }) = self.listed(request)?;
         let mut budget = self.budgets.reply_budget(tokens);
         let mut shown = Vec::new();
@@ -94,6 +111,7 @@ impl Listings<'_> {
         check::tags("tags", &request.tags)?;
         let mut filter = self.access.filter(request.collections);
         filter.sections = request.sections;
+        filter.kinds = request.kinds;
         filter.tags = request.tags;
         filter.delivery = request.delivery;
         request.facets.narrow(&mut filter);

@@ -1,8 +1,9 @@
 //! The history of a memory: what it was between two changes, and the way back to that.
 
 use loci_core::{
-    Caller, ChangeMark, Delivery, Error, ErrorCode, Forgotten, Memory, MemoryId, RecordVerb,
-    Redactions, Result, STANDS_BEHIND, Scope, Tier, Timestamp, Version, Visibility,
+    Caller, ChangeMark, Delivery, Error, ErrorCode, Forgotten, Memory, MemoryId, RecordKind,
+    RecordVerb, Redactions, Result, STANDS_BEHIND, Scope, SoftDeleted, Tier, Timestamp, Version,
+    Visibility,
 };
 use loci_text::indexed;
 
@@ -27,6 +28,8 @@ pub struct MemoryState {
     pub changed: Vec<&'static str>,
     /// True if that change stored the memory.
     pub is_first: bool,
+    /// True if that change deleted the memory softly; `loci unforget` brings it back.
+    pub is_deleted: bool,
 }
 
 impl MemoryState {
@@ -57,14 +60,44 @@ pub struct ChangeNote {
 
 impl Memories<'_> {
     /// Returns the states of a memory that are kept, the present one first. The caller must be able
-    /// to read it now; it may be forgotten.
+    /// to read it now; it may be forgotten, or be deleted softly: then the deletion is the first state.
     ///
     /// # Errors
     /// `not_found` if the caller can read no such memory; `unavailable` if the store cannot be read.
     pub fn history(&self, id: &MemoryId) -> Result<Vec<MemoryState>> {
-        let memory = self.access.readable_of(id, &Tier::ALL, Forgotten::Show)?;
+        let memory = match self.access.readable_of(id, &Tier::ALL, Forgotten::Show) {
+            Err(error) if error.code == ErrorCode::NotFound => {
+                return self.history_of_deleted(id)?.ok_or(error);
+            }
+            memory => memory?,
+        };
         let versions = self.store.versions(&memory.space, &memory.id)?;
         Ok(self.states(memory, versions))
+    }
+
+    /// Returns the same of a memory that is deleted softly; `None` if the caller could read no such one.
+    fn history_of_deleted(&self, id: &MemoryId) -> Result<Option<Vec<MemoryState>>> {
+        let Some(SoftDeleted { mut memory, .. }) = self.access.soft_deleted(id)? else {
+            return Ok(None);
+        };
+        self.access.hide_references([&mut memory])?;
+        let (space, id) = (&memory.space, memory.id.as_str());
+        let deletions = self
+            .store
+            .record_versions(space, RecordKind::Deletion, id)?;
+        let began = deletions.first().map(|it| &it.change);
+        let deleted = MemoryState {
+            began: began.map(|mark| change_note(&self.caller, mark, None)),
+            revision: memory.revision + 1,
+            memory: memory.clone(),
+            changed: vec!["deleted"],
+            is_first: false,
+            is_deleted: true,
+        };
+        let versions = self.store.versions(&memory.space, &memory.id)?;
+        let mut states = vec![deleted];
+        states.extend(self.states(memory, versions));
+        Ok(Some(states))
     }
 
     fn states(&self, memory: Memory, versions: Vec<Version>) -> Vec<MemoryState> {
@@ -77,6 +110,7 @@ impl Memories<'_> {
             began: None,
             changed: Vec::new(),
             is_first: false,
+            is_deleted: false,
         };
         for version in versions {
             state.began = version
@@ -97,6 +131,7 @@ impl Memories<'_> {
                     began: None,
                     changed: Vec::new(),
                     is_first: false,
+                    is_deleted: false,
                 },
             ));
         }
@@ -112,14 +147,20 @@ impl Memories<'_> {
     /// Brings the state of a memory back that has this revision: text, title, tags, place and
     /// properties; of a note, what its file says. The change is one like any other: it keeps the
     /// version before, and its text has the caller as its writer. An expiry that has passed stays as
-    /// it is now. Durable when it returns; changes nothing if the memory is in that state.
+    /// it is now. A memory that is deleted softly comes back with what was deleted along with it. Durable
+    /// when it returns; changes nothing if the memory is in that state.
     ///
     /// # Errors
     /// `not_found` if the caller can read no such memory; `forbidden` if it may only read it;
     /// `invalid_argument` if no state with this revision is kept; `conflict` if other writers keep
     /// changing the memory; `unavailable` if the store or the folder of notes cannot be written.
     pub fn restore(&self, id: &MemoryId, revision: u64) -> Result<Memory> {
-        let states = self.history(id)?;
+        let mut states = self.history(id)?;
+        let is_deleted = states.first().is_some_and(|state| state.is_deleted);
+        if is_deleted {
+            // To be deleted is no state to go back to.
+            states.remove(0);
+        }
         let now = states.first().map(|state| &state.memory);
         let (Some(now), Some(state)) = (now, states.iter().find(|it| it.revision == revision))
         else {
@@ -130,7 +171,12 @@ impl Memories<'_> {
             );
             return Err(Error::invalid("revision", problem));
         };
-        self.bring_to(now, &state.memory, true)?
+        let back = if is_deleted {
+            self.undelete(&now.id)?
+        } else {
+            None
+        };
+        self.bring_to(back.as_ref().unwrap_or(now), &state.memory, true)?
             .ok_or_else(changed_meanwhile)
     }
 

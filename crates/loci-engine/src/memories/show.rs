@@ -1,7 +1,7 @@
 //! Reading one memory by its id.
 
 use loci_core::{
-    CollectionFilter, Error, Filter, Forgotten, Memory, MemoryId, Result, Scope, Tier,
+    CollectionFilter, Error, Filter, Forgotten, Memory, MemoryId, Result, Scope, Tier, Timestamp,
 };
 
 use crate::access::{ID_PART_CHARACTERS_MIN, TIERS_BY_ID};
@@ -117,5 +117,57 @@ impl Memories<'_> {
     pub fn show_of(&self, id: &MemoryId, tiers: &[Tier], forgotten: Forgotten) -> Result<Memory> {
         self.access
             .without_hidden(self.access.readable_of(id, tiers, forgotten)?)
+    }
+
+    /// Returns the memory that [`show_among`](crate::Memories::show_among) returns, with `as_of` as it
+    /// stood at that time.
+    ///
+    /// # Errors
+    /// As for [`show_of_at`](crate::Memories::show_of_at).
+    pub fn show_at(
+        &self,
+        id: &MemoryId,
+        forgotten: Forgotten,
+        as_of: Option<Timestamp>,
+    ) -> Result<Memory> {
+        self.show_of_at(id, &TIERS_BY_ID, forgotten, as_of)
+    }
+
+    /// Returns the memory that [`show_of`](crate::Memories::show_of) returns, with `as_of` as it stood
+    /// at that time.
+    ///
+    /// # Errors
+    /// As for [`show`](crate::Memories::show); `not_found` if it was not there at that time;
+    /// `invalid_argument`, naming `as_of`, for a time that lies in the future, or before what is kept.
+    pub fn show_of_at(
+        &self,
+        id: &MemoryId,
+        tiers: &[Tier],
+        forgotten: Forgotten,
+        as_of: Option<Timestamp>,
+    ) -> Result<Memory> {
+        let Some(at) = as_of else {
+            return self.show_of(id, tiers, forgotten);
+        };
+        let filter = Filter {
+            tiers: tiers.to_vec(),
+            forgotten,
+            ..self.access.filter(CollectionFilter::Any)
+        };
+        self.access.stood(id, &filter, at)
+    }
+
+    /// Returns a memory of any tier and tool set as it stood at a time.
+    ///
+    /// # Errors
+    /// `not_found` if the caller may not read it now, or if it did not exist then or was forgotten;
+    /// `invalid_argument` as for [`show_of_at`](crate::Memories::show_of_at).
+    pub fn show_as_of(&self, id: &MemoryId, at: Timestamp) -> Result<Memory> {
+        let filter = Filter {
+            tiers: Vec::new(),
+            unlisted_origin: None,
+            ..self.access.filter(CollectionFilter::Any)
+        };
+        self.access.stood(id, &filter, at)
     }
 }

@@ -16,14 +16,14 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use hmac::{Hmac, KeyInit, Mac};
-use loci_core::{Caller, Error, Forgotten, MemoryId, Result, limits};
+use loci_core::{Caller, Error, Forgotten, MemoryId, Result, Timestamp, limits};
 use sha2::Sha256;
 
 use crate::budget::ReplyBudget;
 use crate::check;
 use crate::search::Search;
 use crate::search::order::Paging;
-use crate::search::recall::{Hit, Recall, answers, notice};
+use crate::search::recall::{Hit, Ranking, Recall, answers, notice};
 use crate::search::recall_within::within;
 
 const VERSION: u8 = 1;
@@ -51,6 +51,9 @@ pub struct PageRequest<'a> {
     /// The token budget of the page; that [of the installation](crate::Budgets::reply_budget) if
     /// `None`.
     pub budget_tokens: Option<usize>,
+    /// What was known at this time, not what is stored now, with the words that named the time, because
+    /// the end of today is another moment for the next page.
+    pub as_of: Option<(Timestamp, &'a str)>,
 }
 
 /// A page of results.
@@ -96,6 +99,7 @@ impl Cursors {
             caller.space.as_str(),
             subject.unwrap_or_default(),
             caller.origin,
+            request.as_of.map_or("", |(_, words)| words.trim()),
         ];
         let mut binding = key.clone().chain_update(b"binding").chain_update(marks);
         for part in parts {
@@ -165,7 +169,8 @@ impl Search<'_> {
     /// answer. A page ends where its budget ends, so it can have fewer results than requested, but
     /// at least one. Scores are comparable from page to page. If the query quotes something, either
     /// all pages contain it word for word or none does. A memory of little weight, such as a note that
-    /// was not filed yet, comes later.
+    /// was not filed yet, comes later. With a time, the results are as for
+    /// [`recall_as_of`](Search::recall_as_of).
     ///
     /// # Errors
     /// `invalid_argument` for a blank query or a cursor of another search or caller; `too_large`
@@ -204,9 +209,7 @@ impl Search<'_> {
         let recall = Recall::new(request.query, limit, &|signals| {
             signals.relevance * signals.weight_share()
         });
-        // One more shows whether there is another page.
-        let (hits, ranking) = self.first_hits(&recall, limit + 1, Some(&paging))?;
-        let has_more = hits.len() > limit || !ranking.is_read();
+        let (hits, ranking, has_more) = self.hits_of_page(&recall, request.as_of, &paging)?;
         let is_quoted = ranking.is_quoted;
         let mut notices: Vec<String> = ranking.degraded().into_iter().collect();
         let budget = self.budget_of(&ranking, request.budget_tokens);
@@ -237,6 +240,25 @@ impl Search<'_> {
             degraded: (!notices.is_empty()).then(|| notices.join("; ")),
             strength: ranking.strength,
         })
+    }
+
+    /// Returns one result more than the page may have, the ranking, and whether there may be further
+    /// results.
+    fn hits_of_page(
+        &self,
+        recall: &Recall<'_>,
+        as_of: Option<(Timestamp, &str)>,
+        paging: &Paging<'_>,
+    ) -> Result<(Vec<Hit>, Ranking, bool)> {
+        let wanted = recall.limit + 1;
+        if let Some((at, _)) = as_of {
+            let (hits, ranking) = self.past_hits(recall, at, wanted, Some(paging))?;
+            let has_more = hits.len() == wanted;
+            return Ok((hits.into_iter().map(Hit::from).collect(), ranking, has_more));
+        }
+        let (hits, ranking) = self.first_hits(recall, wanted, Some(paging))?;
+        let has_more = hits.len() == wanted || !ranking.is_read();
+        Ok((hits, ranking, has_more))
     }
 }
 
@@ -289,6 +311,7 @@ mod tests {
         limit: 10,
         cursor: None,
         budget_tokens: None,
+        as_of: None,
     };
 
     fn engine() -> Engine {

@@ -388,6 +388,7 @@ fn a_reply_is_shorter_by_what_stands_behind_a_result_but_keeps_half_of_its_place
                 limit: 4,
                 cursor: cursor.as_deref(),
                 budget_tokens: None,
+                as_of: None,
             })
             .unwrap();
         seen.extend(page.hits.into_iter().map(|hit| hit.memory.content));

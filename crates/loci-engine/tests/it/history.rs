@@ -347,13 +347,15 @@ fn as_of(engine: &Engine, caller: &Caller, at: Timestamp) -> (Vec<String>, Vec<S
     let list = List {
         collections: CollectionFilter::Any,
         sections: Vec::new(),
+        kinds: Vec::new(),
         tags: Vec::new(),
         delivery: None,
         facets: Facets::default(),
         offset: 0,
         limit: 20,
+        as_of: Some(at),
     };
-    let listed = parts.search().list_as_of(list, &[], at).unwrap();
+    let listed = parts.listings().list(list).unwrap();
     (
         texts(hits.into_iter().map(|hit| hit.memory).collect()),
         texts(listed),
@@ -408,7 +410,7 @@ fn what_was_known_is_found_as_it_stood() {
     listed.push("the ferry is old".to_owned());
     listed.sort();
     assert_eq!(as_of(&engine, &local, second), (found, listed));
-    let shown = |id, at| parts.search().show_as_of(id, at);
+    let shown = |id, at| parts.memories().show_as_of(id, at);
     assert_eq!(
         shown(&ids[0], second).unwrap().content,
         "the ferry leaves at eight"
@@ -438,6 +440,65 @@ fn what_was_known_is_found_as_it_stood() {
             .0
             .contains(&"the ferry of ann".to_owned())
     );
+}
+
+#[test]
+fn what_was_changed_and_deleted_softly_has_a_history() {
+    let Bench { engine, clock, .. } = bench();
+    let (ann, bob) = (caller("ann", &WRITER), caller("bob", &WRITER));
+    let id = in_call(&engine, (&ann, "one"), |call| {
+        let private = fact("the ferry leaves at seven", Visibility::Private);
+        call.memories().remember(private).unwrap().memory.id
+    });
+    let first = clock.advance(10);
+    clock.advance(10);
+    in_call(&engine, (&ann, "two"), |call| {
+        let tagged = Refile {
+            tags: Some(vec!["ferry".to_owned()]),
+            ..Refile::default()
+        };
+        call.memories().refile(&id, tagged).unwrap();
+    });
+    let second = clock.advance(10);
+    clock.advance(10);
+    in_call(&engine, (&ann, "three"), |call| {
+        let which = loci_engine::Discard {
+            id: Some(id.clone()),
+            ..loci_engine::Discard::default()
+        };
+        assert_eq!(call.memories().discard(&which).unwrap(), 1);
+    });
+    let kept = states(&engine, &ann, &id);
+    let words: Vec<_> = kept
+        .iter()
+        .map(|it| (it.changed.clone(), it.is_first, it.is_deleted))
+        .collect();
+    let expected = [
+        (vec!["deleted"], false, true),
+        (vec!["tags"], false, false),
+        (Vec::new(), true, false),
+    ];
+    assert_eq!(words, expected);
+    let sessions = kept.iter().map(|it| it.began.clone().unwrap().session);
+    let sessions: Vec<String> = sessions.map(Option::unwrap).collect();
+    assert_eq!(sessions, ["three", "two", "one"]);
+    let stood = |at| engine.system(&ann).memories().show_as_of(&id, at).unwrap();
+    assert_eq!(stood(first).tags, Vec::<String>::new());
+    assert_eq!(stood(second).tags, ["ferry"]);
+    let parts = engine.system(&ann);
+    for number in [kept[0].revision, 99] {
+        let refused = parts.memories().restore(&id, number).unwrap_err();
+        assert_eq!(refused.argument.as_deref(), Some("revision"));
+    }
+    let of_bob = engine.system(&bob);
+    assert_eq!(
+        of_bob.memories().history(&id).unwrap_err().code,
+        ErrorCode::NotFound
+    );
+    // It comes back as it was before the tags.
+    let back = parts.memories().restore(&id, kept[2].revision).unwrap();
+    assert_eq!(back.tags, Vec::<String>::new());
+    assert_eq!(parts.memories().show(&id).unwrap(), back);
 }
 
 #[test]

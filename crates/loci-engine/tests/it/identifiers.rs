@@ -90,6 +90,7 @@ fn pages_begin_with_all_that_hold_an_identifier() {
             limit: 3,
             cursor: cursor.as_deref(),
             budget_tokens: None,
+            as_of: None,
         };
         let page = engine
             .system(&Caller::local())

@@ -142,11 +142,13 @@ fn everything(limit: usize) -> List {
     List {
         collections: CollectionFilter::Any,
         sections: Vec::new(),
+        kinds: Vec::new(),
         tags: Vec::new(),
         delivery: None,
         facets: Facets::default(),
         offset: 0,
         limit,
+        as_of: None,
     }
 }
 

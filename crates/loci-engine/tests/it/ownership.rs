@@ -1417,11 +1417,13 @@ fn no_read_names_a_memory_that_the_caller_may_not_read() {
         let list = List {
             collections: CollectionFilter::Any,
             sections: Vec::new(),
+            kinds: Vec::new(),
             tags: Vec::new(),
             delivery: None,
             facets: Facets::default(),
             offset: 0,
             limit: 10,
+            as_of: None,
         };
         let browse = Browse {
             collections: CollectionFilter::Any,
@@ -1440,6 +1442,7 @@ fn no_read_names_a_memory_that_the_caller_may_not_read() {
             limit: 10,
             cursor: None,
             budget_tokens: None,
+            as_of: None,
         };
         let all = [
             vec![engine.system(caller).memories().show(&common.id).unwrap()],

@@ -17,6 +17,7 @@ fn request(limit: usize, cursor: Option<&str>) -> PageRequest<'_> {
         limit,
         cursor,
         budget_tokens: None,
+        as_of: None,
     }
 }
 
@@ -150,6 +151,7 @@ fn nothing_is_repeated_and_nothing_is_left_out() {
                 limit,
                 cursor: cursor.as_deref(),
                 budget_tokens: None,
+                as_of: None,
             };
             let page = engine.system(&local).search().page(&request).unwrap();
             let places: Vec<_> = page

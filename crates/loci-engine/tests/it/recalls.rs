@@ -307,6 +307,7 @@ fn a_search_that_need_not_wait_says_that_the_store_is_not_ready() {
             limit: 5,
             cursor: None,
             budget_tokens: None,
+            as_of: None,
         };
         [
             engine
@@ -432,6 +433,7 @@ const PAGE: PageRequest<'_> = PageRequest {
     limit: 2,
     cursor: None,
     budget_tokens: None,
+    as_of: None,
 };
 
 #[test]
@@ -476,6 +478,7 @@ fn titles_that_differ_and_forgotten_ones_make_texts_of_their_own() {
         limit: 10,
         cursor: None,
         budget_tokens: None,
+        as_of: None,
     };
     let page = engine.system(&local).search().page(&request).unwrap();
     let times: Vec<usize> = page.hits.iter().map(loci_engine::Hit::times_said).collect();

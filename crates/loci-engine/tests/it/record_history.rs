@@ -347,6 +347,88 @@ fn what_is_removed_for_good_leaves_no_state() {
 }
 
 #[test]
+fn each_change_of_a_setting_is_a_state_of_its_owner_and_is_taken_back() {
+    let Bench {
+        engine,
+        store,
+        clock,
+        ..
+    } = bench();
+    let (ann, bob) = (caller("ann", &WRITER), caller("bob", &WRITER));
+    let trust = |session, author: &str| {
+        in_call(&engine, (&ann, session), |call| {
+            call.settings().set_trusted(author, true).unwrap();
+        });
+        clock.advance(1);
+    };
+    trust("good", "eve");
+    trust("bad", "mallory");
+    trust("bad", "trudy");
+    // Once more is no change, and what a program notes has no state.
+    trust("bad", "trudy");
+    in_call(&engine, (&ann, "bad"), |call| {
+        call.settings().put("seen", "9".to_owned()).unwrap();
+    });
+    let name = "trusted_authors";
+    let kept = states(&engine, &ann, RecordKind::Setting, name);
+    let value = |it: &KeptState| match &it.state {
+        Some(RecordState::Setting(setting)) => setting.value.clone(),
+        other => panic!("{other:?}"),
+    };
+    let values: Vec<String> = kept.iter().map(value).collect();
+    assert_eq!(values, ["eve\nmallory\ntrudy", "eve\nmallory", "eve"]);
+    assert_eq!(kept[0].changed, ["value"]);
+    assert!(kept[2].is_first && kept[2].began.is_some());
+    let parts = engine.system(&ann);
+    assert_eq!(parts.graph().record_kind("seen"), Ok(None));
+    for id in [name, "trusted_authors@ann"] {
+        assert_eq!(parts.graph().record_kind(id), Ok(Some(RecordKind::Setting)));
+        let of_bob = engine.system(&bob);
+        assert_eq!(of_bob.graph().record_kind(id), Ok(None), "{id}");
+    }
+    assert_eq!(
+        engine.system(&bob).changes().last_settings(9),
+        Ok(Vec::new())
+    );
+    assert_eq!(parts.changes().last_settings(9).unwrap().len(), 3);
+
+    let taken = take_back(&engine, &ann, &of_session("bad"));
+    assert_eq!(outcomes(&taken), [(name, &RecordOutcome::Restored)]);
+    assert_eq!(parts.settings().trusted_authors().unwrap(), ["eve"]);
+    let taken = take_back(&engine, &ann, &of_session("good"));
+    assert_eq!(outcomes(&taken), [(name, &RecordOutcome::Removed)]);
+    assert_eq!(parts.settings().trusted_authors(), Ok(Vec::new()));
+    let number = kept[1].number;
+    let graph = parts.graph();
+    graph
+        .restore_record(RecordKind::Setting, name, number)
+        .unwrap();
+    assert_eq!(
+        parts.settings().trusted_authors().unwrap(),
+        ["eve", "mallory"]
+    );
+
+    // No byte of them outlasts a wipe, and what is removed for good leaves no state.
+    let query = ChangeQuery {
+        limit: 99,
+        ..ChangeQuery::default()
+    };
+    let (space, now) = (Space::default(), Timestamp::MIN);
+    store
+        .wipe(&space, "ann", None, Some("wiped-1"), now)
+        .unwrap();
+    assert_eq!(store.record_changes(&query), Ok(Vec::new()));
+    let of_bob = engine.system(&bob);
+    of_bob.settings().set_trusted("eve", true).unwrap();
+    of_bob
+        .graph()
+        .remove_record(RecordKind::Setting, name)
+        .unwrap();
+    assert_eq!(store.record_changes(&query), Ok(Vec::new()));
+    assert_eq!(of_bob.settings().trusted_authors(), Ok(Vec::new()));
+}
+
+#[test]
 fn states_of_facts_go_after_the_time_that_is_set() {
     let Bench { engine, clock, .. } = bench();
     let nobody = Caller::new(Space::default(), Principal::anonymous());

@@ -162,6 +162,7 @@ fn pages_go_on_in_the_same_order() {
                 limit: 7,
                 cursor: cursor.as_deref(),
                 budget_tokens: Some(100_000),
+                as_of: None,
             })
             .unwrap();
         let last = |memory: &Memory| memory.content.rsplit(' ').next().unwrap().to_owned();

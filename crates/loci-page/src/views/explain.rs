@@ -146,6 +146,7 @@ fn meant(context: &RequestContext<'_>, words: &str) -> Result<Vec<Card>> {
         limit: CANDIDATES,
         cursor: None,
         budget_tokens: Some(CANDIDATE_TOKENS),
+        as_of: None,
     })?;
     let hits = page.hits.iter();
     Ok(hits.map(|hit| context.card(&hit.memory)).collect())

@@ -2,7 +2,7 @@
 
 use loci_core::{
     CollectionFilter, Error, ErrorCode, FilingOrder, Forgotten, Memory, OwnerFilter, Result, Tier,
-    Visibility, day_of,
+    Visibility,
 };
 use loci_engine::{
     Browse, Call, Effect, Facets, KeyedRemember, KeyedRequest, List, Recall, Remember,
@@ -11,7 +11,7 @@ use loci_engine::{
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::search::filters::parse_time;
+use super::search::filters::{parse_time, past_time};
 use crate::card::{CHARACTERS_READ, Card};
 use crate::change::{Change, Outcome, own_path};
 use crate::paging;
@@ -164,15 +164,8 @@ fn past(
         return Err(Error::invalid(argument, "cannot be given with `as_of`"));
     }
     let now = context.engine().now();
-    let at = parse_time("as_of", Some(as_of), true)?.unwrap_or(now);
-    // The end of today lies in the future.
-    let at = if day_of(at) == day_of(now) {
-        at.min(now)
-    } else {
-        at
-    };
+    let at = past_time(context, "as_of", Some(as_of))?.unwrap_or(now);
     let facets = facets_of(query)?;
-    let search = context.call().search();
     let (collections, sections) = (
         collections_of(query.wing.as_deref()),
         query.room.iter().cloned().collect(),
@@ -188,7 +181,7 @@ fn past(
             facets,
             ..Recall::new(question, limit, &|signals| signals.relevance)
         };
-        let hits = search.recall_as_of(&request, at)?;
+        let hits = context.call().search().recall_as_of(&request, at)?;
         return Ok(MemoryPage {
             items: hits.iter().map(|hit| context.card(&hit.memory)).collect(),
             next_cursor: None,
@@ -199,14 +192,16 @@ fn past(
     let list = List {
         collections,
         sections,
+        kinds,
         tags,
         delivery: None,
         facets,
         offset,
         // One more says whether there is a next part.
         limit: limit + 1,
+        as_of: Some(at),
     };
-    let mut found = search.list_as_of(list, &kinds, at)?;
+    let mut found = context.call().listings().list(list)?;
     let has_more = found.len() > limit;
     found.truncate(limit);
     let next = (offset + found.len()) as u64;

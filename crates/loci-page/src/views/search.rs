@@ -21,7 +21,7 @@ use crate::projects::projects_of;
 use crate::request::RequestContext;
 use crate::view::{Tab, view};
 use facets::FacetsView;
-use filters::{Chip, KEPT, SearchQuery};
+use filters::{Chip, KEPT, SearchQuery, past_time};
 pub(crate) use match_strength::MatchStrength;
 use saved::{Question, SavedSearch};
 
@@ -132,7 +132,11 @@ fn find(
     } else {
         LIMIT + 1
     };
-    let browse = query.browse(limit)?;
+    let as_of = past_time(context, "as_of", query.as_of.as_deref())?;
+    let browse = Browse {
+        as_of,
+        ..query.browse(limit)?
+    };
     let (mut found, skipped) = if query.is_question() {
         (search(context, &query.q, browse, logged)?, 0)
     } else {
@@ -150,6 +154,8 @@ fn find(
     let is_all = reachable <= offset + LIMIT;
     let total = match admitted {
         _ if is_all => reachable as u64,
+        // The numbers of filters are of what is stored now.
+        _ if as_of.is_some() => found.total.unwrap_or(reachable as u64),
         Some(admitted) => admitted,
         None => facets::count(context, &query)?.memories,
     };
@@ -208,9 +214,15 @@ fn shown(context: &RequestContext<'_>, question: &str, ranked: Vec<Ranked>) -> V
 /// Returns the last memories that the filters admit.
 fn list(context: &RequestContext<'_>, browse: &Browse) -> Result<Answers> {
     let listings = context.call().listings();
-    let memories = listings.list_by_insertion(browse)?;
+    let (memories, total) = if browse.as_of.is_some() {
+        let page = listings.browse(browse.clone())?;
+        (page.memories, Some(page.total))
+    } else {
+        (listings.list_by_insertion(browse)?, None)
+    };
     let hit = |memory| Ranked { memory, why: None };
     Ok(Answers {
+        total,
         hits: memories.into_iter().map(hit).collect(),
         degraded: None,
         strength: None,
@@ -224,6 +236,8 @@ struct Answers {
     degraded: Option<String>,
     /// The probability that the store has an answer.
     strength: Option<f64>,
+    /// The number of all memories that match, if it was counted.
+    total: Option<u64>,
 }
 
 /// Returns what a question finds among what the filters admit.
@@ -242,6 +256,7 @@ fn search(
             kinds: filters.kinds.clone(),
             tags: filters.tags.clone(),
             facets: filters.facets.clone(),
+            as_of: filters.as_of,
             ..Recall::new(question, limit, &|signals| signals.relevance)
         };
         // A person sees weak results as well, and every result of the page.
@@ -256,17 +271,23 @@ fn search(
         Logged::No => run(context.call())?,
     };
     let hit = |hit: Hit| Ranked {
-        why: Some(MatchStrength::of(&hit)),
+        why: filters.as_of.is_none().then(|| MatchStrength::of(&hit)),
         memory: hit.memory,
     };
     Ok(Answers {
         strength: recalled.strength,
         degraded: recalled.degraded,
+        total: None,
         hits: recalled.hits.into_iter().map(hit).collect(),
     })
 }
 
 impl SearchResults {
+    /// Returns the time as of which the results stood, if that is not now.
+    pub(crate) fn as_of(&self) -> Option<&str> {
+        self.query.as_of.as_deref()
+    }
+
     /// Returns the results that may answer the question; all without a question.
     pub(crate) fn close(&self) -> Vec<&SearchHit> {
         self.hits.iter().filter(|hit| !hit.is_loose()).collect()

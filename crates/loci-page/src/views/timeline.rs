@@ -11,7 +11,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use loci_core::{Caller, Direction, Fact, Name, Period, Result, Timestamp};
-use loci_engine::{FactAuthor, name_key, shown_name};
+use loci_engine::{FactAuthor, Facts, name_key, shown_name};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -19,6 +19,7 @@ use crate::encoding::encoded;
 use crate::request::RequestContext;
 use crate::utc_timestamp::UtcTimestamp;
 use crate::view::{Tab, view};
+use crate::views::search::filters::past_time;
 
 pub(crate) use change::{add, correct, end};
 pub(crate) use entities::{EntityRow, entities, list as list_entities};
@@ -39,6 +40,9 @@ pub(crate) struct TimelineQuery {
     entity: Option<String>,
     /// The day or the instant at which facts are looked at; today if it is left out.
     as_of: Option<String>,
+    /// The facts as they were known at this instant, or at the end of this day: without what was noted,
+    /// ended or taken back since.
+    known_at: Option<String>,
     #[serde(default)]
     offset: usize,
     /// A text in the names of the entities that are listed; all if it is left out.
@@ -54,6 +58,8 @@ pub(crate) struct TimelineView {
     pub(crate) entity: Option<String>,
     /// The day (UTC) for which a fact `holds`; the day of an instant, if one was asked for.
     pub(crate) as_of: String,
+    /// The time at which the facts were known, as it was asked for; `None` for now.
+    pub(crate) known_at: Option<String>,
     /// The names of entities that are offered, in order: those in the facts on the lanes, and
     /// without such facts those with the most facts.
     pub(crate) entities: Vec<String>,
@@ -148,11 +154,17 @@ pub(crate) fn view(context: &RequestContext<'_>, query: TimelineQuery) -> Result
         Some(text) => period("as_of", text)?,
         None => period("as_of", &today.day())?,
     };
+    let known_at = query.known_at.filter(|text| !text.is_empty());
+    let known_words = known_at.clone();
+    let known_at = past_time(context, "known_at", known_at.as_deref())?;
     let day = UtcTimestamp(as_of.first).day();
     let (mut facts, mut is_cut) = (Vec::new(), false);
     let mut entity = None;
     if let Some(name) = query.entity {
-        let about = graph.facts_about(&name, Direction::Both, None, query.offset, SHOWN)?;
+        let about = match known_at {
+            Some(at) => known_then(context, &name, at, query.offset)?,
+            None => graph.facts_about(&name, Direction::Both, None, query.offset, SHOWN)?,
+        };
         (facts, is_cut) = (about.facts, about.is_cut);
         let key = name_key(&name);
         let known = facts
@@ -186,6 +198,7 @@ pub(crate) fn view(context: &RequestContext<'_>, query: TimelineQuery) -> Result
         listed: listed.into_iter().map(EntityRow::of).collect(),
         has_further,
         today: today.day(),
+        known_at: known_words,
         lanes,
         entity,
         as_of: day,
@@ -193,6 +206,21 @@ pub(crate) fn view(context: &RequestContext<'_>, query: TimelineQuery) -> Result
         predicates: graph.fact_counts()?.predicates,
         next_offset: is_cut.then(|| query.offset.saturating_add(SHOWN)),
     })
+}
+
+/// Returns the facts of an entity as they were known at a time.
+fn known_then(
+    context: &RequestContext<'_>,
+    entity: &str,
+    at: Timestamp,
+    offset: usize,
+) -> Result<Facts> {
+    let about = Some((entity, Direction::Both));
+    let graph = context.call().graph();
+    let mut known = graph.facts_known_at(about, None, at, offset)?;
+    known.is_cut |= known.facts.len() > SHOWN;
+    known.facts.truncate(SHOWN);
+    Ok(known)
 }
 
 /// Returns the facts of an entity by their relation and direction, with the facts first whose subject it is.
@@ -292,6 +320,14 @@ impl TimelineView {
         time_path(self.entity.as_deref().unwrap_or_default(), None)
     }
 
+    /// Returns the path of the facts as they are known now.
+    pub(crate) fn now_path(&self) -> String {
+        time_path(
+            self.entity.as_deref().unwrap_or_default(),
+            Some(&self.as_of),
+        )
+    }
+
     /// Returns true if the facts of today are shown.
     pub(crate) fn is_today(&self) -> bool {
         self.as_of == self.today
@@ -299,7 +335,17 @@ impl TimelineView {
 
     /// Returns the path of the facts of an entity.
     pub(crate) fn path_of(&self, entity: &str) -> String {
-        time_path(entity, Some(&self.as_of))
+        let path = time_path(entity, Some(&self.as_of));
+        match &self.known_at {
+            Some(known_at) => format!("{path}&known_at={}", encoded(known_at)),
+            None => path,
+        }
+    }
+
+    /// Returns the day at whose end the facts were known, as a field for a date has it.
+    pub(crate) fn day_known(&self) -> &str {
+        let text = self.known_at.as_deref().unwrap_or_default();
+        text.split_once('T').map_or(text, |(day, _)| day)
     }
 
     /// Returns the path of the next facts.

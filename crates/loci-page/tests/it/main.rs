@@ -13,6 +13,7 @@ mod interface;
 mod keeping;
 mod measuring;
 mod oauth;
+mod past;
 mod places;
 mod review;
 mod shares;

@@ -13,7 +13,7 @@ pub(crate) const APPLICATION_ID: i64 = 0x6c6f_6369;
 
 /// Every migration that was ever released, oldest first. Each sets `user_version` to its own
 /// number, so that one look tells whether there is anything to do.
-const MIGRATIONS: [(&str, &str); 22] = [
+const MIGRATIONS: [(&str, &str); 23] = [
     (
         "V1__memories",
         include_str!("../../migrations/V1__memories.sql"),
@@ -98,6 +98,10 @@ const MIGRATIONS: [(&str, &str); 22] = [
     (
         "V22__record_versions",
         include_str!("../../migrations/V22__record_versions.sql"),
+    ),
+    (
+        "V23__setting_versions",
+        include_str!("../../migrations/V23__setting_versions.sql"),
     ),
 ];
 

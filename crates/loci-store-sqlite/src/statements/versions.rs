@@ -21,9 +21,20 @@ macro_rules! holds {
     };
 }
 
-/// The columns of a version, of `version AS v`.
-pub(crate) fn columns() -> String {
-    format!("{}, v.id, {VERSION}", holds!())
+/// The columns of a version, of `version AS v`, with this expression for the id of its memory: `m.id`, or
+/// `v.id` without its memory, which is a part of that.
+pub(crate) fn columns(id: &str) -> String {
+    format!("{}, {id}, {VERSION}", holds!())
+}
+
+/// The characters at the end of a memory's id that its versions have.
+const ID_CHARACTERS: usize = 8;
+
+/// Returns the end of a memory's id, by which salvage tells the memory from a later one in its row: each
+/// stored memory has a version, and most ids have 36 characters.
+fn end_of(id: &str) -> &str {
+    let mut ends = id.char_indices().rev().skip(ID_CHARACTERS - 1);
+    &id[ends.next().map_or(0, |(start, _)| start)..]
 }
 
 /// The rows of `version` whose change came before `?1`, but for the ones after a version that goes later,
@@ -81,7 +92,7 @@ pub(crate) fn put(connection: &Connection, space: &Space, version: &Version) -> 
     let change = version.change.as_ref();
     connection.prepare_cached(sql)?.execute(params![
         found.row,
-        version.memory.as_str(),
+        end_of(version.memory.as_str()),
         version.revision.cast_signed(),
         version.location.collection,
         version.location.section,
@@ -131,8 +142,8 @@ pub(crate) fn of_memory(
 pub(crate) fn of_memory_sql() -> String {
     format!(
         "SELECT {} FROM memory AS m JOIN version AS v ON v.memory = m.row
-        WHERE m.space = ?1 AND m.id = ?2 AND m.deleted_at IS NULL ORDER BY v.revision DESC",
-        columns()
+        WHERE m.space = ?1 AND m.id = ?2 ORDER BY v.revision DESC",
+        columns("m.id")
     )
 }
 
@@ -167,9 +178,9 @@ pub(crate) fn changes_sql() -> String {
             AND (:by IS NULL OR coalesce(v.changed_by, m.owner, :anonymous) = :by)
             AND (:program IS NULL OR v.program = :program) AND (:session IS NULL OR v.session = :session)
             AND (:token IS NULL OR v.token = :token) AND (:call IS NULL OR v.call = :call)
-            AND (:at IS NULL OR (v.changed_at, v.id, v.revision) < (:at, :id, :revision))
-        ORDER BY v.changed_at DESC, v.id DESC, v.revision DESC LIMIT :limit",
-        columns()
+            AND (:at IS NULL OR (v.changed_at, m.id, v.revision) < (:at, :id, :revision))
+        ORDER BY v.changed_at DESC, m.id DESC, v.revision DESC LIMIT :limit",
+        columns("m.id")
     )
 }
 

@@ -96,7 +96,10 @@ pub const EXAMPLES: [Examples; 53] = [
         ],
     ),
     ("show", ["loci show 8f3a21cd", "loci show 8f3a21cd --json"]),
-    ("history", ["loci history", "loci history 8f3a21cd --json"]),
+    (
+        "history",
+        ["loci history 8f3a21cd --json", "loci history settings"],
+    ),
     ("diff", ["loci diff 8f3a21cd", "loci diff 8f3a21cd 2 5"]),
     (
         "consolidate",

@@ -4,7 +4,8 @@ use clap::Args;
 
 #[derive(Args)]
 pub struct History {
-    /// The id of a memory, a fact or a tunnel; without one, the last changes of all are listed
+    /// The id of a memory, a fact or a tunnel, the name of a setting, the path of a file of settings, or
+    /// `settings`; without one, the last changes of all are listed
     pub id: Option<String>,
     /// The most versions or changes that are listed
     #[arg(long, value_name = "NUMBER", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=1000))]
@@ -13,7 +14,7 @@ pub struct History {
 
 #[derive(Args)]
 pub struct Diff {
-    /// The id of the memory, the fact or the tunnel
+    /// The id of the memory, the fact or the tunnel, the name of the setting, or the path of its file
     pub id: String,
     /// The version to compare from, by its number in `loci history` [default: the one before the last]
     #[arg(value_name = "VERSION")]

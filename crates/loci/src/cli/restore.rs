@@ -6,7 +6,8 @@ use clap::{Args, ValueHint};
 
 #[derive(Args)]
 pub struct Restore {
-    /// A file that `loci backup` wrote, or the id of a memory, a fact or a tunnel
+    /// A file that `loci backup` wrote; or with a version the id of a memory, a fact or a tunnel, the name
+    /// of a setting, or the path of a file of settings
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub file: PathBuf,
     /// The version to bring back, by its number in `loci history`

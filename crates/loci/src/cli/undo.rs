@@ -5,7 +5,7 @@ use clap::Args;
 #[derive(Args)]
 pub struct Undo {
     /// An import, as `loci import` printed it, or a change, as `loci history` names it
-    #[arg(value_name = "ID", required_unless_present_any = ["list", "session", "client", "by", "token"])]
+    #[arg(value_name = "ID")]
     pub batch: Option<String>,
     /// List the imports that can be taken back, the last one first
     #[arg(long, conflicts_with_all = ["batch", "session", "client", "by", "token", "since", "dry_run", "yes"])]

@@ -1,7 +1,9 @@
 //! `loci history`, `loci diff` and `loci restore ID VERSION`: what a memory was, and the way back.
 
+mod files;
 mod records;
 
+pub use files::take_back as take_files_back;
 pub use records::instead;
 
 use loci_core::{Caller, Clock, Error, MemoryId, RecordKind};
@@ -39,6 +41,15 @@ pub fn parse_call(text: &str) -> Option<u64> {
 }
 
 pub fn run(settings: &Settings, arguments: &cli::History, output: Output) -> Result<(), Failure> {
+    let limit = arguments.limit as usize;
+    if let Some(named) = arguments.id.as_deref() {
+        if named == files::ALL {
+            return files::list(settings, limit, output);
+        }
+        if let Some(file) = files::named_file(settings, named)? {
+            return files::history(&file, limit, output);
+        }
+    }
     let parts = Parts::open_current(settings)?;
     let looking = parts.looking();
     let Some(id) = &arguments.id else {
@@ -87,6 +98,7 @@ fn last_changes(
         value["memories"] = json!(ids);
         value["facts"] = of_kind(RecordKind::Fact);
         value["tunnels"] = of_kind(RecordKind::Tunnel);
+        value["settings"] = of_kind(RecordKind::Setting);
         value
     };
     let text: String = changes.iter().map(line).collect();
@@ -101,10 +113,10 @@ fn named(call: &ChangesOfCall) -> String {
         .memories
         .iter()
         .map(|id| short_id(id.as_str()).to_owned());
-    let records = call
-        .records
-        .iter()
-        .map(|record| format!("{} {} ({})", record.kind.name(), record.id, record.label));
+    let records = call.records.iter().map(|record| match record.kind {
+        RecordKind::Setting => record.label.clone(),
+        _ => format!("{} ({})", record.id, record.label),
+    });
     let shown = ids.chain(records).take(NAMED_MAX);
     let mut shown: Vec<String> = shown.map(|it| OneLine(it).to_string()).collect();
     shown.extend((all > NAMED_MAX).then(|| "…".to_owned()));
@@ -116,6 +128,7 @@ fn named(call: &ChangesOfCall) -> String {
         (call.memories.len() as u64, "memory"),
         (of_kind(RecordKind::Fact), "fact"),
         (of_kind(RecordKind::Tunnel), "tunnel"),
+        (of_kind(RecordKind::Setting), "setting"),
     ];
     let counts: Vec<String> = counts
         .into_iter()
@@ -126,6 +139,9 @@ fn named(call: &ChangesOfCall) -> String {
 }
 
 pub fn diff(settings: &Settings, arguments: &cli::Diff, output: Output) -> Result<(), Failure> {
+    if let Some(file) = files::named_file(settings, &arguments.id)? {
+        return files::diff(&file, (arguments.from, arguments.to), output);
+    }
     let parts = Parts::open_current(settings)?;
     let looking = parts.looking();
     let id = named_memory(&looking, &arguments.id)?;
@@ -192,6 +208,9 @@ pub fn restore(
     (named, version): (&str, u64),
     output: Output,
 ) -> Result<(), Failure> {
+    if let Some(file) = files::named_file(settings, named)? {
+        return files::restore(&file, version, output);
+    }
     let parts = Parts::open_current(settings)?;
     let looking = parts.looking();
     let id = named_memory(&looking, named)?;
@@ -260,6 +279,7 @@ fn state_value(state: MemoryState) -> Value {
     value["version"] = json!(state.revision);
     value["changed"] = json!(state.changed);
     value["stored"] = json!(state.is_first);
+    value["deleted"] = json!(state.is_deleted);
     value["forgotten"] = json!(state.memory.forgotten_at.is_some());
     value["memory"] = value_of(state.memory);
     value

@@ -1,7 +1,7 @@
 //! `loci list`: browses memories.
 
 use loci_core::limits::LIST_RESULTS_MAX;
-use loci_core::{Caller, Clock, CollectionFilter, LOCAL, Memory, Tier, Visibility};
+use loci_core::{Caller, CollectionFilter, LOCAL, Memory, Tier, Visibility};
 use loci_dialects::mememory::Record;
 use serde_json::{Value, json};
 
@@ -10,9 +10,9 @@ use crate::cli;
 use crate::exit::Failure;
 use crate::listing::{Listing, value_of};
 use crate::output::{self, Output, clamped, status_line};
+use crate::past::{of_past, past};
 use crate::settings::Settings;
-use crate::time_format;
-use crate::wiring::{Parts, SystemClock};
+use crate::wiring::Parts;
 
 pub fn run(settings: &Settings, arguments: &cli::List, output: Output) -> Result<(), Failure> {
     let collections = match arguments.project.as_deref() {
@@ -33,20 +33,16 @@ pub fn run(settings: &Settings, arguments: &cli::List, output: Output) -> Result
     let request = loci_engine::List {
         collections: named.collections,
         sections: named.sections,
+        kinds: Vec::new(),
         tags: arguments.only.tags.clone(),
         delivery: None,
         facets: loci_engine::Facets::default(),
         offset: arguments.offset as usize,
         limit,
+        as_of: past(arguments.as_of.as_deref())?,
     };
     let looking = parts.looking();
-    let at = arguments.as_of.as_deref();
-    let at = at.map(|at| time_format::parse("--as-of", at, SystemClock.now()));
-    let at = at.transpose()?;
-    let listed = |request| match at {
-        Some(at) => looking.search().list_as_of(request, &[], at),
-        None => looking.listings().list(request),
-    };
+    let listed = |request| looking.listings().list(request).map_err(of_past);
     let memories = listed(request.clone())?;
     let next = request.offset + memories.len();
     let following = loci_engine::List {

@@ -1,7 +1,7 @@
 //! `loci search`: finds memories by a question.
 
 use loci_core::limits::RECALL_RESULTS_MAX;
-use loci_core::{Caller, Clock, CollectionFilter, Error, Tier};
+use loci_core::{Caller, CollectionFilter, Error, Tier, Timestamp};
 use loci_dialects::explained;
 use loci_dialects::mememory::{self, Record};
 use loci_engine::{Hit, LocationNouns, PastHit, Recall, SearchMode, Signals, UnsearchedMemories};
@@ -11,9 +11,10 @@ use crate::cli::Search;
 use crate::exit::{Exit, Failure};
 use crate::listing::{Listing, value_of};
 use crate::output::{self, Output, clamped, counted, status_line};
+use crate::past::{of_past, past};
 use crate::settings::Settings;
 use crate::time_format;
-use crate::wiring::{Parts, SystemClock};
+use crate::wiring::Parts;
 
 /// The names of a collection and a section in messages.
 pub const NOUNS: LocationNouns = LocationNouns {
@@ -42,8 +43,8 @@ pub fn run(settings: &Settings, arguments: &Search, output: Output) -> Result<()
         is_consolidated: !arguments.all,
         ..Recall::new(&arguments.query, limit, &mememory::score)
     };
-    if let Some(as_of) = &arguments.as_of {
-        return as_it_stood(&parts, &request, as_of, output);
+    if let Some(at) = past(arguments.as_of.as_deref())? {
+        return as_it_stood(&parts, &request, at, output);
     }
     let recalled = parts.looking().search().recall(&request);
     let recalled = recalled.map_err(|error| explained_failure(settings, &parts, error))?;
@@ -102,11 +103,14 @@ fn explained_failure(settings: &Settings, parts: &Parts, error: Error) -> Failur
 fn as_it_stood(
     parts: &Parts,
     request: &Recall<'_>,
-    as_of: &str,
+    at: Timestamp,
     output: Output,
 ) -> Result<(), Failure> {
-    let at = time_format::parse("--as-of", as_of, SystemClock.now())?;
-    let hits = parts.looking().search().recall_as_of(request, at)?;
+    let hits = parts
+        .looking()
+        .search()
+        .recall_as_of(request, at)
+        .map_err(of_past)?;
     status_line(format_args!("as of {}", time_format::format(at)));
     let listing = Listing::of_stdout(Some(request.query));
     let (mut values, mut text) = (Vec::new(), String::new());

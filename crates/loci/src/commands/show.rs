@@ -1,6 +1,6 @@
 //! `loci show`: one memory.
 
-use loci_core::{Caller, Clock, Error, MemoryId};
+use loci_core::{Caller, Error, MemoryId};
 use loci_dialects::mememory::Record;
 use serde_json::json;
 
@@ -8,9 +8,9 @@ use crate::escaped::{self, OneLine};
 use crate::exit::Failure;
 use crate::listing::{Listing, value_of};
 use crate::output::Output;
+use crate::past::{of_past, past};
 use crate::settings::Settings;
-use crate::time_format;
-use crate::wiring::{Parts, SystemClock};
+use crate::wiring::Parts;
 
 pub fn run(
     settings: &Settings,
@@ -19,10 +19,10 @@ pub fn run(
 ) -> Result<(), Failure> {
     let (parts, caller) = (Parts::open_current(settings)?, Caller::local());
     let id = named_memory(&parts.looking(), id)?;
-    let memory = match as_of {
-        Some(as_of) => {
-            let at = time_format::parse("--as-of", as_of, SystemClock.now())?;
-            parts.looking().search().show_as_of(&id, at)?
+    let memory = match past(as_of)? {
+        Some(at) => {
+            let memories = parts.looking().memories().show_as_of(&id, at);
+            memories.map_err(of_past)?
         }
         None => parts.looking().memories().show(&id)?,
     };

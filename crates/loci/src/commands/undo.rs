@@ -6,7 +6,8 @@ use loci_engine::{BatchInfo, Effect, UndoReport};
 use serde_json::{Value, json};
 
 use crate::cli;
-use crate::exit::Failure;
+use crate::commands::history::{parse_call, take_files_back};
+use crate::exit::{Exit, Failure};
 use crate::output::{Output, counted, is_confirmed, status_line};
 use crate::settings::Settings;
 use crate::time_format;
@@ -19,11 +20,20 @@ pub fn run(settings: &Settings, arguments: &cli::Undo, output: Output) -> Result
     if arguments.list {
         return list(&Parts::open_to_read(settings)?, output);
     }
+    let call = arguments.batch.as_deref().and_then(parse_call);
+    if let Some(call) = call
+        && take_files_back(settings, call, (arguments.dry_run, arguments.yes), output)?.is_some()
+    {
+        return Ok(());
+    }
     if let Some(meant) = changes::meant(arguments)? {
         return changes::run(settings, arguments, &meant, output);
     }
     let Some(id) = &arguments.batch else {
-        return Ok(());
+        let message = "which changes? Name the ID of an import (`loci undo --list`) or of a change (`loci history`), \
+            or one or more of --session, --client, --by and --token; --since alone would mean everyone's changes, \
+            and --by local means yours";
+        return Err(Failure::new(Exit::Usage, message));
     };
     let parts = Parts::open_current(settings)?;
     // The question is no change, and not in the audit log.

@@ -98,7 +98,15 @@ fn a_version_is_listed_compared_and_brought_back() {
     place
         .run(&["undo", "0000000000000001", "--yes"])
         .failed(3, "no change");
-    place.run(&["undo"]).failed(2, "--session");
+    for alone in [
+        &["undo"][..],
+        &["undo", "--since", "1h"],
+        &["undo", "--yes"],
+    ] {
+        for way in ["--session", "--client", "--by", "--token", "ID"] {
+            place.run(alone).failed(2, way);
+        }
+    }
 }
 
 #[test]
@@ -162,10 +170,11 @@ fn what_was_known_is_asked_with_its_time() {
         .failed(3, "was not there");
     place
         .run(&["show", &id, "--as-of", "90d"])
-        .failed(2, "history_days");
-    place
-        .run(&["list", "--as-of", "2999-01-01"])
-        .failed(2, "future");
+        .failed(2, "`--as-of` lies before what is kept: `history_days`");
+    for command in [&["list"][..], &["search", "ferry"], &["show", &late]] {
+        let future = [command, &["--as-of", "2999-01-01"]].concat();
+        place.run(&future).failed(2, "`--as-of` lies in the future");
+    }
     place.run(&["list", "--as-of", "then"]).failed(2, "--as-of");
 }
 

@@ -42,6 +42,7 @@ mod scratch;
 mod secrets;
 mod servers;
 mod settings;
+mod settings_history;
 #[cfg(unix)]
 mod terminal;
 mod zipped;

@@ -39,6 +39,7 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("item", "0123456789abcdef"),
     ("keep", "01a21af2-5795-756a-b1ad-fd9e373aba38"),
     ("kind", "contradiction"),
+    ("known_at", "2026-11-28"),
     ("limit", "20"),
     ("name", "bob"),
     ("new_path", "/memories/glazes.md"),

@@ -74,7 +74,7 @@ pub(crate) struct Span {
 
 view!(FacetsView, Tab::Search, "facets.html", KEPT);
 
-/// Counts memories by what they can be filtered by.
+/// Counts memories by what they can be filtered by, as they are stored now, whatever `as_of` says.
 #[utoipa::path(get, path = "/facets", operation_id = "facets", params(SearchQuery), responses((status = OK, body = FacetsView, description = "The content of the view")))]
 pub(crate) fn view(context: &RequestContext<'_>, query: SearchQuery) -> Result<FacetsView> {
     let counts = count(context, &query)?;

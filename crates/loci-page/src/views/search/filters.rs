@@ -62,6 +62,10 @@ macro_rules! search_parameters {
         /// Only memories that were stored on this day or instant, or earlier.
         #[param(example = "2026-11-30")]
         pub(crate) until: Option<String>,
+        /// Memories as they stood at this instant, or at the end of this day: with the texts of then, and
+        /// with what was forgotten since.
+        #[param(example = "2026-11-30")]
+        pub(crate) as_of: Option<String>,
             $($own)*
         }
     };
@@ -101,6 +105,7 @@ impl From<HitsQuery> for SearchQuery {
             program: query.program,
             from: query.from,
             until: query.until,
+            as_of: query.as_of,
             offset: 0,
         }
     }
@@ -130,6 +135,7 @@ pub(super) fn label(name: &str) -> &'static str {
         "via" => "b-facet-via",
         "program" => "b-facet-program",
         "from" => "b-after",
+        "as_of" => "b-as-of",
         _ => "b-before",
     }
 }
@@ -189,7 +195,11 @@ impl SearchQuery {
         let lists = lists
             .into_iter()
             .flat_map(|(name, values)| values.iter().map(move |value| (name, value.as_str())));
-        let single = [("from", &self.from), ("until", &self.until)];
+        let single = [
+            ("from", &self.from),
+            ("until", &self.until),
+            ("as_of", &self.as_of),
+        ];
         let single = single
             .into_iter()
             .filter_map(|(name, value)| Some((name, value.as_deref()?)));
@@ -245,7 +255,12 @@ impl SearchQuery {
         day(self.until.as_deref())
     }
 
-    /// Returns the memories that the filters admit.
+    /// Returns the day as it is looked at, as a field for a date has it.
+    pub(crate) fn day_of_as_of(&self) -> &str {
+        day(self.as_of.as_deref())
+    }
+
+    /// Returns the memories that the filters admit now.
     ///
     /// # Errors
     /// `invalid_argument` for a time that cannot be read.
@@ -295,6 +310,25 @@ impl SearchQuery {
 fn day(text: Option<&str>) -> &str {
     let text = text.unwrap_or_default();
     text.split_once('T').map_or(text, |(day, _)| day)
+}
+
+/// Returns the time of the argument `argument`, at which something was known: a day means its end, or now
+/// if it is today.
+///
+/// # Errors
+/// `invalid_argument`, naming the argument, for another text.
+pub(crate) fn past_time(
+    context: &RequestContext<'_>,
+    argument: &str,
+    text: Option<&str>,
+) -> Result<Option<loci_core::Timestamp>> {
+    let now = context.engine().now();
+    let first = parse_time(argument, text, false)?;
+    let last = parse_time(argument, text, true)?;
+    // The end of today lies in the future.
+    Ok(first
+        .zip(last)
+        .map(|(first, last)| if first <= now { last.min(now) } else { last }))
 }
 
 pub(crate) fn parse_time(

@@ -5,12 +5,12 @@ use std::collections::HashSet;
 use data_encoding::HEXLOWER;
 use loci_core::limits::RECALL_RESULTS_MAX;
 use loci_core::{Error, MemoryId, Result};
-use loci_engine::is_weak;
+use loci_engine::{Browse, is_weak};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use utoipa::ToSchema;
 
-use super::filters::{HitsQuery, SearchQuery};
+use super::filters::{HitsQuery, SearchQuery, past_time};
 use super::{Logged, SearchHit, facets, match_strength, search, shown};
 use crate::paging;
 use crate::request::RequestContext;
@@ -27,7 +27,8 @@ pub(crate) struct HitPage {
     items: Vec<SearchHit>,
     /// The cursor of the next part; null after the last one, which has the hundredth result at most.
     next_cursor: Option<String>,
-    /// The number of memories that the question is ranked among, in the first part.
+    /// The number of memories that the question is ranked among, in the first part; missing with `as_of`
+    /// if there are further parts.
     #[serde(skip_serializing_if = "Option::is_none")]
     total: Option<u64>,
     /// The probability, 0 to 1, that a memory answers the question; null if it is not known.
@@ -55,7 +56,12 @@ pub(crate) fn list(context: &RequestContext<'_>, mut query: HitsQuery) -> Result
     let is_given: HashSet<&[u8]> = marks.as_bytes().chunks(MARK_CHARACTERS).collect();
     // Enough, if all that was given is among the best still; one more says whether there is a next part.
     let asked = (is_given.len() + limit + 1).min(RECALL_RESULTS_MAX);
-    let found = search(context, &query.q, query.browse(asked)?, Logged::Yes)?;
+    let as_of = past_time(context, "as_of", query.as_of.as_deref())?;
+    let filters = Browse {
+        as_of,
+        ..query.browse(asked)?
+    };
+    let found = search(context, &query.q, filters, Logged::Yes)?;
     let mut hits = found.hits;
     hits.retain(|hit| !is_given.contains(mark_of(&hit.memory.id).as_bytes()));
     let has_more = hits.len() > limit;
@@ -63,6 +69,8 @@ pub(crate) fn list(context: &RequestContext<'_>, mut query: HitsQuery) -> Result
     marks.extend(hits.iter().map(|hit| mark_of(&hit.memory.id)));
     let total = match given {
         Some(_) => None,
+        // Nothing counts what stood.
+        None if has_more && as_of.is_some() => None,
         None if has_more => Some(facets::count(context, &query)?.memories),
         None => Some(hits.len() as u64),
     };

@@ -1,6 +1,6 @@
 //! The list of facts for programs, in the order of time.
 
-use loci_core::{Error, FactPlace, Result, Timestamp};
+use loci_core::{Direction, Error, FactPlace, Result, Timestamp};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -8,6 +8,7 @@ use super::{FactRow, period};
 use crate::paging;
 use crate::request::RequestContext;
 use crate::utc_timestamp::UtcTimestamp;
+use crate::views::search::filters::past_time;
 
 /// The name of the list in its cursors.
 const LIST: &str = "facts";
@@ -20,6 +21,9 @@ pub(crate) struct FactsQuery {
     entity: Option<String>,
     /// Only facts that hold on this day or at this instant; of any time if it is left out.
     as_of: Option<String>,
+    /// The facts as they were known at this instant, or at the end of this day: without what was noted,
+    /// ended or taken back since.
+    known_at: Option<String>,
     /// The number of facts of this part, 1 to 100; 50 if it is left out.
     limit: Option<usize>,
     /// The `next_cursor` of the part before; the first part if it is left out.
@@ -53,7 +57,14 @@ pub(crate) fn list(context: &RequestContext<'_>, query: FactsQuery) -> Result<Fa
     let as_of = asked.map_or_else(|| period("as_of", &today), Ok)?;
     let graph = context.call().graph();
     // One more says whether there is a next part.
-    let mut facts = graph.facts_beyond(query.entity.as_deref(), asked, beyond, limit + 1)?;
+    let entity = query.entity.as_deref();
+    let mut facts = match past_time(context, "known_at", query.known_at.as_deref())? {
+        Some(at) => {
+            let about = entity.map(|entity| (entity, Direction::Both));
+            graph.facts_known_beyond(about, asked, at, (beyond.as_ref(), limit + 1))?
+        }
+        None => graph.facts_beyond(entity, asked, beyond, limit + 1)?,
+    };
     let has_more = facts.len() > limit;
     facts.truncate(limit);
     let last = facts.last().filter(|_| has_more);

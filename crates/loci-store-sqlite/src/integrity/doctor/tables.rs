@@ -243,7 +243,7 @@ fn reading(table: &str) -> Option<(String, Read)> {
 /// Returns the same for the tables of former versions.
 fn reading_of_versions(table: &str) -> Option<(String, Read)> {
     let (columns, read): (String, Read) = match table {
-        "version" => (versions::columns(), readable_as::<Version>),
+        "version" => (versions::columns("v.id"), readable_as::<Version>),
         "record_version" => (record_versions::columns(), readable_as::<RecordVersion>),
         _ => return None,
     };

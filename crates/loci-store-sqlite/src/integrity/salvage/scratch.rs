@@ -36,7 +36,8 @@ const FOREIGN_TEXTS: &str = "
 const HALVES: &str = "
     DELETE FROM content WHERE memory NOT IN (SELECT row FROM memory);
     DELETE FROM memory WHERE row NOT IN (SELECT memory FROM content);
-    DELETE FROM version WHERE NOT EXISTS (SELECT 1 FROM memory WHERE row = version.memory AND id = version.id);";
+    DELETE FROM version WHERE NOT EXISTS (SELECT 1 FROM memory WHERE row = version.memory
+        AND version.id IN (id, substr(id, -8)));";
 
 /// The rows that an index or a corrupt record says there are, though they may be lost.
 const KNOWN: &str = "

@@ -3,8 +3,8 @@
 use loci_core::limits::VERSIONS_MAX;
 use loci_core::{
     Batch, Change, Condition, Expect, Fact, FactQuery, FactStore, Memory, MemoryId, NoteFile,
-    Record, RecordState, RecordVersion, SettingStore, SourceStore, Space, Store, Tier, Timestamp,
-    Tunnel, TunnelStore, Version,
+    Record, RecordState, RecordVersion, SettingState, SettingStore, SourceStore, Space, Store,
+    Tier, Timestamp, Tunnel, TunnelStore, Version,
 };
 
 use super::comparison::{Comparison, Subject};
@@ -297,7 +297,16 @@ impl Comparison<'_> {
                 if self.random.chance(20) {
                     return Change::DeleteSetting { owner, name };
                 }
-                let value = format!("value {}", self.random.below(9));
+                let number = self.random.below(9);
+                let value = format!("value {number}");
+                if number == 8 {
+                    return self.former_record(RecordState::Setting(SettingState {
+                        space: space.clone(),
+                        id: SettingState::id_of(&name, owner.as_deref()),
+                        owner,
+                        value,
+                    }));
+                }
                 Change::PutSetting { owner, name, value }
             }
         }

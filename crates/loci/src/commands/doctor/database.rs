@@ -324,11 +324,13 @@ fn newest(parts: &Parts) -> Option<Finding> {
     let request = List {
         collections,
         sections,
+        kinds: Vec::new(),
         tags,
         delivery: None,
         facets: Facets::default(),
         offset: 0,
         limit: 1,
+        as_of: None,
     };
     let newest = parts.system().listings().list(request).ok()?.pop()?;
     let is_ahead = newest.updated_at > SystemClock.now().plus_seconds(CLOCK_AHEAD_SECONDS_MAX);

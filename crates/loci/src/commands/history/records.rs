@@ -1,4 +1,4 @@
-//! `loci history`, `loci diff` and `loci restore` of facts and tunnels.
+//! `loci history`, `loci diff` and `loci restore` of facts, tunnels and settings.
 
 use loci_core::{Error, ErrorCode, RecordKind, RecordState};
 use loci_dialects::mempalace::shown_period;
@@ -42,7 +42,7 @@ pub fn history(
     let shown: Vec<KeptState> = states.into_iter().take(limit).collect();
     let more = (shown.len() < all).then(|| format!("--limit {all}"));
     let text: String = shown.iter().map(line).collect();
-    let values: Vec<Value> = shown.iter().map(value_of).collect();
+    let values: Vec<Value> = shown.iter().map(|it| value_of(kind, it)).collect();
     let value = json!({"id": id, "kind": kind.name(), "versions": values, "more": more});
     Ok(output.either(&value, text)?)
 }
@@ -101,7 +101,7 @@ pub fn restore(
         state.number,
         OneLine(id)
     ));
-    let value = value_of(&state);
+    let value = value_of(kind, &state);
     Ok(output.either(&value, format!("{}\n", OneLine(said(&state))))?)
 }
 
@@ -143,17 +143,18 @@ fn said(state: &KeptState) -> String {
         }
         RecordState::Tunnel(tunnel) if tunnel.label.is_empty() => label,
         RecordState::Tunnel(tunnel) => format!("{label}: {}", tunnel.label),
+        RecordState::Setting(setting) => format!("{label}: {}", setting.value),
     }
 }
 
-fn value_of(state: &KeptState) -> Value {
+fn value_of(kind: RecordKind, state: &KeptState) -> Value {
     let mut value = state.began.as_ref().map_or_else(|| json!({}), note_value);
     value["version"] = json!(state.number);
     value["changed"] = json!(state.changed);
     value["stored"] = json!(state.is_first);
     let name = match &state.state {
-        Some(RecordState::Fact(_)) => RecordKind::Fact.name(),
-        _ => RecordKind::Tunnel.name(),
+        Some(record) => record.kind().name(),
+        None => kind.name(),
     };
     value[name] = state_value(state);
     value
@@ -172,6 +173,9 @@ fn state_value(state: &KeptState) -> Value {
                 "source": fact.source, "author": fact.author.as_deref().map(shown_name),
                 "created_at": time_format::format(fact.created_at), "taken_back": is_retracted,
             })
+        }
+        Some(RecordState::Setting(setting)) => {
+            json!({"name": record_label(&RecordState::Setting(setting.clone())), "value": setting.value})
         }
         Some(RecordState::Tunnel(tunnel)) => {
             let end = |end: &loci_core::TunnelEnd| {

@@ -28,7 +28,13 @@ const NAMED_MAX: usize = 20;
 /// A wrong time.
 pub fn meant(arguments: &cli::Undo) -> Result<Option<ChangesMeant>, Failure> {
     let call = arguments.batch.as_deref().and_then(parse_call);
-    if arguments.batch.is_some() && call.is_none() {
+    let named = [
+        &arguments.session,
+        &arguments.client,
+        &arguments.by,
+        &arguments.token,
+    ];
+    if call.is_none() && named.iter().all(|it| it.is_none()) {
         return Ok(None);
     }
     let since = arguments.since.as_deref();
