@@ -339,10 +339,11 @@ class Shell(unittest.TestCase):
     def test_the_looks_are_chosen_without_scripts_and_stay(self):
         browser = self.place.signed_in(scripts=False)
         browser.press("Dark")
-        self.assertEqual(browser.find("html").get_dom_attribute("data-theme"), "dark")
+        browser.until(lambda: browser.all("html[data-theme='dark']"), "the dark page")
         browser.press("Deutsch")
         browser.says("Stöbern")
         browser.press("Eng")
+        browser.until(lambda: browser.all("html[data-dense]"), "the dense page")
         browser.open("/browse")
         page = browser.find("html")
         self.assertEqual((page.get_dom_attribute("data-theme"), page.get_dom_attribute("lang")), ("dark", "de"))
