@@ -396,6 +396,7 @@ class Views(unittest.TestCase):
         bob.open("/sign-in")
         bob.fill("token", token)
         bob.press("Sign in")
+        bob.find(".bar .menu")
         bob.open("/settings")
         bob.says("owner")
 

@@ -288,6 +288,7 @@ class Stories(unittest.TestCase):
         bob.open("/sign-in")
         bob.fill("token", token)
         bob.press("Sign in")
+        bob.find(".bar .menu")
         bob.open("/search?q=saffron")
         bob.says("Search")
         self.assertNotIn("Only the owner", bob.text())
