@@ -9,7 +9,7 @@ pub use records::instead;
 use loci_core::{Caller, Clock, Error, MemoryId, RecordKind};
 use loci_dialects::mememory::Record;
 use loci_engine::{ChangeNote, ChangesOfCall, Effect, MemoryState, short_id};
-use loci_page::line_diff::{LineChange, line_diff};
+use loci_page::line_diff::{DiffLine, LineChange, line_diff};
 use serde_json::{Value, json};
 
 use super::show::named_memory;
@@ -72,6 +72,24 @@ pub fn run(settings: &Settings, arguments: &cli::History, output: Output) -> Res
     let values: Vec<Value> = shown.into_iter().map(state_value).collect();
     let value = json!({"id": id.as_str(), "versions": values, "more": more});
     Ok(output.either(&value, text)?)
+}
+
+/// Returns the lines of two texts, each with the sign of its change, for people and as JSON.
+fn told_lines(before: &str, after: &str) -> (String, Vec<Value>) {
+    let lines = line_diff(before, after);
+    let signed = |line: &DiffLine| {
+        let sign = match line.change {
+            LineChange::Removed => '-',
+            LineChange::Added => '+',
+            LineChange::Same => ' ',
+        };
+        format!("{sign} {}\n", line.text)
+    };
+    let value = |line: &DiffLine| json!({"change": line.change.name(), "text": line.text});
+    (
+        lines.iter().map(signed).collect(),
+        lines.iter().map(value).collect(),
+    )
 }
 
 /// Lists the calls that changed memories, facts and tunnels, the last one first.
@@ -175,26 +193,16 @@ pub fn diff(settings: &Settings, arguments: &cli::Diff, output: Output) -> Resul
         }
     };
     let changed = from.changes_to(to);
-    let lines = line_diff(&from.memory.content, &to.memory.content);
-    let mut text = format!("version {} → {}: {}\n", from.revision, to.revision, {
-        if changed.is_empty() {
-            "the same".to_owned()
-        } else {
-            changed.join(", ")
-        }
-    });
-    for line in &lines {
-        let sign = match line.change {
-            LineChange::Removed => '-',
-            LineChange::Added => '+',
-            LineChange::Same => ' ',
-        };
-        text += &format!("{sign} {}\n", line.text);
-    }
-    let lines: Vec<Value> = lines
-        .iter()
-        .map(|line| json!({"change": line.change.name(), "text": line.text}))
-        .collect();
+    let (shown, lines) = told_lines(&from.memory.content, &to.memory.content);
+    let changed_words = if changed.is_empty() {
+        "the same".to_owned()
+    } else {
+        changed.join(", ")
+    };
+    let text = format!(
+        "version {} → {}: {changed_words}\n{shown}",
+        from.revision, to.revision
+    );
     let side = |state: &MemoryState| json!({"version": state.revision, "memory": value_of(state.memory.clone())});
     let value = json!({
         "id": id.as_str(), "from": side(from), "to": side(to), "changed": changed, "lines": lines,

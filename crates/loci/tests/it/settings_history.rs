@@ -104,7 +104,7 @@ fn files_of_hosts_have_a_history_and_a_way_back() {
     let diff = place.run(&["diff", name]).succeeded().stdout;
     assert!(diff.contains("\n+ [mcp_servers.loci]"), "{diff}");
 
-    // What was changed later stands.
+    // A file that was changed later stands.
     let mcp = place.path(".cursor/mcp.json");
     let mine = fs::read_to_string(&mcp).unwrap().replace('{', "{ ");
     fs::write(&mcp, &mine).unwrap();

@@ -4,10 +4,9 @@ use std::path::Path;
 
 use loci_core::{Clock, Error};
 use loci_hosts::{read_file, remove_file, replace_file};
-use loci_page::line_diff::{LineChange, line_diff};
 use serde_json::{Value, json};
 
-use super::{format_call, note_value, told};
+use super::{format_call, note_value, told, told_lines};
 use crate::escaped::OneLine;
 use crate::exit::{Exit, Failure};
 use crate::file_history::{KeptChange, kept_changes};
@@ -184,20 +183,8 @@ pub fn diff(
     let to = to.unwrap_or(file.last());
     let from = from.unwrap_or_else(|| file.last() - 1);
     let [before, after] = [file.text(from)?, file.text(to)?].map(Option::unwrap_or_default);
-    let lines = line_diff(before, after);
-    let mut text = format!("version {from} → {to}\n");
-    for line in &lines {
-        let sign = match line.change {
-            LineChange::Removed => '-',
-            LineChange::Added => '+',
-            LineChange::Same => ' ',
-        };
-        text += &format!("{sign} {}\n", line.text);
-    }
-    let lines: Vec<Value> = lines
-        .iter()
-        .map(|line| json!({"change": line.change.name(), "text": line.text}))
-        .collect();
+    let (shown, lines) = told_lines(before, after);
+    let text = format!("version {from} → {to}\n{shown}");
     let path = file.path().display().to_string();
     let value = json!({"id": path, "kind": "file", "from": from, "to": to, "lines": lines});
     Ok(output.either(&value, text)?)
