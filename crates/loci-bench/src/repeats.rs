@@ -27,7 +27,7 @@ const LIMITS: [usize; 2] = [5, 10];
 /// The most evidence that may be lost, as a share of the questions: the noise of the ranking.
 const LOST_MAX: f64 = 0.01;
 
-/// What the replies to a kind of questions hold.
+/// The contents of the replies to a kind of questions.
 #[derive(Debug, Clone, Copy, Default)]
 struct Tally {
     questions: usize,

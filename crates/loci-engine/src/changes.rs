@@ -29,7 +29,7 @@ impl Engine {
     }
 }
 
-/// What a call changed.
+/// The memories and records that a call changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangesOfCall {
     /// The call, by its last change.

@@ -143,7 +143,7 @@ impl Search {
                 thread: self.conversation,
                 ..Facets::default()
             },
-            // What was known then was not returned then.
+            // A look at the past returned nothing at that time.
             counts_access: counts_access && as_of.is_none(),
             as_of,
             ..Recall::new(&query, limit, ranking)

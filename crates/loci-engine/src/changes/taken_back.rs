@@ -27,7 +27,7 @@ pub struct ChangesMeant {
     pub since: Option<Timestamp>,
 }
 
-/// What became of the memories, facts and tunnels whose changes were taken back, or would be.
+/// The outcome for each memory, fact and tunnel whose changes were taken back, or would be.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct TakenBack {
     /// The number of changes that matched.

@@ -39,7 +39,7 @@ pub struct Browse {
     pub limit: usize,
     /// The characters of each text that are returned; all if `None`.
     pub characters_max: Option<usize>,
-    /// What was known at this time, not what is stored now; only in [`browse`](Listings::browse) and
+    /// Looks at the state of this time instead of now; only in [`browse`](Listings::browse) and
     /// [`browse_source`](Listings::browse_source).
     pub as_of: Option<Timestamp>,
 }

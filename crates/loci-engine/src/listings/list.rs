@@ -30,7 +30,7 @@ pub struct List {
     pub offset: usize,
     /// The number of memories to return; clamps to [`limits::LIST_RESULTS_MAX`].
     pub limit: usize,
-    /// What was known at this time, not what is stored now.
+    /// Looks at the state of this time instead of now.
     pub as_of: Option<Timestamp>,
 }
 

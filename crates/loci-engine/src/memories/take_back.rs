@@ -42,7 +42,7 @@ impl Memories<'_> {
     /// # Errors
     /// As for [`Changes::take_back`](crate::Changes::take_back), but for `not_found`.
     pub(crate) fn take_back(&self, meant: &ChangesMeant, is_dry_run: bool) -> Result<TakenBack> {
-        // What was deleted is there again when the other changes of the same memory are looked at.
+        // A deleted memory is there again when the other changes of the same memory are looked at.
         let deleted = self.take_deletions_back(meant, is_dry_run)?;
         let Matching { ids, revisions } = self.changes_meant(meant)?;
         let mut taken = TakenBack {

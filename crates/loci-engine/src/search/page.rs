@@ -51,7 +51,7 @@ pub struct PageRequest<'a> {
     /// The token budget of the page; that [of the installation](crate::Budgets::reply_budget) if
     /// `None`.
     pub budget_tokens: Option<usize>,
-    /// What was known at this time, not what is stored now, with the words that named the time, because
+    /// Looks at the state of this time instead of now, with the words that named the time, because
     /// the end of today is another moment for the next page.
     pub as_of: Option<(Timestamp, &'a str)>,
 }

@@ -88,7 +88,7 @@ pub struct Recall<'a> {
     pub counts_access: bool,
     /// True if the reranker of the engine, if it has one, orders the best candidates.
     pub is_reranked: bool,
-    /// What was known at this time, not what is stored now; only in
+    /// Looks at the state of this time instead of now; only in
     /// [`recall_within`](crate::Search::recall_within).
     pub as_of: Option<Timestamp>,
     /// True if a memory that [stands behind](loci_core::STANDS_BEHIND) another one is shown by that one.

@@ -154,7 +154,7 @@ fn a_session_is_taken_back_with_its_memories_facts_and_tunnels() {
         remember(call, "Ada left")
     });
     clock.advance(60);
-    // What was changed since stands.
+    // A record that was changed since stands.
     in_call(&engine, (&ann, "later"), |call| {
         let known = call.graph().fact(["Ada", "likes", "bees"], &kept).unwrap();
         call.graph().end_fact(&known, day(5)).unwrap();

@@ -305,7 +305,7 @@ fn links(context: &RequestContext<'_>, memory: &Memory) -> Vec<LinkTo> {
             similarity: link.similarity,
         })
     };
-    // What it stands for has a part of its own.
+    // The memories that it stands for have a part of their own.
     let links = memory.links.iter();
     let links = links.filter(|link| link.relation != Relation::StandsFor);
     links.filter_map(link).collect()

@@ -1,4 +1,4 @@
-//! What was known at a time: searches and facts as they stood.
+//! Searches and facts as they stood at a time.
 
 use axum::body::Body;
 use http::header::AUTHORIZATION;
