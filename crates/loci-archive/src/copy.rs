@@ -1,12 +1,14 @@
 //! Copies everything that one store holds into another one, of any kind, and compares the two.
 
+mod deleted;
+
 use std::collections::{BTreeSet, HashMap};
 
 use data_encoding::HEXLOWER;
 use loci_core::{
     Archived, AuditEntry, AuditQuery, Batch, Caller, Change, ChangeQuery, EnrichmentStatus, Error,
     ErrorCode, Filter, MemoryId, OpenStore, Reader, Record, RecordVersion, Result, SOURCE_MACHINE,
-    Space, Timestamp, Version,
+    SoftDeleted, Space, Timestamp, Version,
 };
 use loci_engine::{Engine, ImportReport, StoredVectors};
 use sha2::{Digest, Sha256};
@@ -58,7 +60,7 @@ struct Copy<'a> {
 /// store `to` of an engine. Records that are there already stay as they are, so that a copy that was cut off goes on
 /// when it is repeated. Calls `advance` with the numbers of records that were read.
 ///
-/// Not copied: soft-deleted memories, leases, and work in progress, which starts again.
+/// Not copied: leases, and work in progress, which starts again.
 ///
 /// # Errors
 /// `unavailable` if a store does not answer; what was copied by then stays.
@@ -83,8 +85,11 @@ pub fn copy(
     };
     from.archive(now, &mut |archived| copy.take(archived))?;
     copy.store()?;
-    for space in &copy.spaces {
+    let spaces = deleted::spaces_of(from, &copy.spaces)?;
+    for space in &spaces {
         copy_versions(from, to, space, now)?;
+        copy.take_deleted(from, to, space, now)?;
+        // Behind the deletions, whose marks are among them.
         copy_record_versions(from, to, space)?;
     }
     Ok(CopyReport {
@@ -347,31 +352,36 @@ fn contents(
 ) -> Result<()> {
     let vectors = StoredVectors::of(store, now)?;
     let mut spaces = BTreeSet::new();
-    store.archive(now, &mut |mut archived| {
+    store.archive(now, &mut |archived| {
         if !spaces.contains(&archived.space) {
             spaces.insert(archived.space.clone());
         }
-        forget_machine(&mut archived.record, machine);
-        let key = Key::of(&archived);
         let mut stored = Vec::new();
-        if let Record::Memory(memory) = &mut archived.record {
+        if let Record::Memory(memory) = &archived.record {
             stored = vectors.of_memory(memory)?;
             stored.sort_by(|a, b| model_of(a).cmp(&model_of(b)));
-            // A copy tries again what could not be judged.
-            if memory.enrichment == Some(EnrichmentStatus::Failed) {
-                memory.enrichment = Some(EnrichmentStatus::Pending);
-            }
         }
-        let line = json(&Line::from(&archived)).map_err(|error| {
-            Error::new(
-                ErrorCode::Internal,
-                format!("{key} cannot be compared: {error}"),
-            )
-        })?;
+        let (key, line) = comparable(archived, machine)?;
         visit(key, fingerprint(&[&line, &stored]));
         Ok(())
     })?;
-    for space in &spaces {
+    for space in &deleted::spaces_of(store, &spaces)? {
+        deleted::each(store, space, now, |deleted| {
+            for SoftDeleted { memory, deleted_at } in deleted {
+                let versions = store.versions(space, &memory.id)?;
+                let archived = Archived {
+                    space: space.clone(),
+                    record: Record::Memory(Box::new(memory)),
+                };
+                let (key, line) = comparable(archived, machine)?;
+                let key = Key {
+                    kind: "deleted memory",
+                    ..key
+                };
+                visit(key, fingerprint(&[&line, &deleted_at, &versions]));
+            }
+            Ok(())
+        })?;
         visit_versions(store, space, now, visit)?;
     }
     for token in store.tokens()? {
@@ -400,6 +410,25 @@ fn contents(
         })?;
     }
     Ok(())
+}
+
+/// Returns the key of a record, and its line of an archive as a copy on another machine has it.
+fn comparable(mut archived: Archived, machine: &str) -> Result<(Key, String)> {
+    forget_machine(&mut archived.record, machine);
+    if let Record::Memory(memory) = &mut archived.record
+        && memory.enrichment == Some(EnrichmentStatus::Failed)
+    {
+        // A copy tries again what could not be judged.
+        memory.enrichment = Some(EnrichmentStatus::Pending);
+    }
+    let key = Key::of(&archived);
+    match json(&Line::from(&archived)) {
+        Ok(line) => Ok((key, line)),
+        Err(error) => {
+            let message = format!("{key} cannot be compared: {error}");
+            Err(Error::new(ErrorCode::Internal, message))
+        }
+    }
 }
 
 /// Passes on the former versions of memories, facts and tunnels of a space.

@@ -206,6 +206,30 @@ fn fill(place: &Place) {
         place.write("data/vault/tea.md", format!("# Tea\n\nTea is at {hour}.\n"));
         place.run(&["vault", "reconcile"]).succeeded();
     }
+    // What is deleted softly comes back by `loci unforget`, there as here.
+    let messages = json!([{"role": "human", "content": "We drink the tea on the boat"}]);
+    let stored = json!({"user_id": "local", "conversation_id": "trip", "messages": messages});
+    let delete = json!({"user_id": "local", "conversation": "trip", "confirm": true});
+    let calls = [tool("store_memory", stored), tool("delete_memory", delete)];
+    let replies = call(place, "memory-mcp", &calls);
+    let deleted = &replies[1]["result"]["structuredContent"]["deleted_count"];
+    assert_eq!(deleted, &json!(1), "{replies:?}");
+}
+
+/// Checks that the message that was deleted softly would come back, and who deleted it.
+fn has_deleted(place: &Place, data: &str) {
+    let words = [
+        "--data",
+        data,
+        "unforget",
+        "--where",
+        "--conversation",
+        "trip",
+    ];
+    let seen = place.json(&words);
+    assert_eq!(seen["memories"], json!(1), "{seen}");
+    let changes = place.json(&["--data", data, "history"])["changes"].to_string();
+    assert!(changes.contains("delete_memory"), "{changes}");
 }
 
 #[test]
@@ -236,6 +260,7 @@ fn a_store_moves_to_a_server_and_back() {
     let checked = place.json(&["migrate", "--check", "--from", data, "--to", back]);
     assert_eq!(checked["equal"], json!(true), "{checked}");
     place.run(&["--data", back, "doctor"]).succeeded();
+    has_deleted(&place, back);
 
     place.run(&["--data", back, "add", "One more."]).succeeded();
     // The memory, the time before it as a version, and the call.
@@ -303,6 +328,7 @@ fn a_backup_goes_into_either_kind_of_store() {
     let (one, other) = (one.to_str().unwrap(), other.to_str().unwrap());
     let compared = third.json(&["migrate", "--check", "--from", one, "--to", other]);
     assert_eq!(compared["differing"], json!(0), "{compared}");
+    has_deleted(&third, other);
 
     let export = server.path("all.jsonl");
     let export = export.to_str().unwrap();
