@@ -110,7 +110,7 @@ impl Graph<'_> {
                 kind.name(),
                 kept.join(", ")
             );
-            return Err(Error::invalid("revision", problem));
+            return Err(Error::invalid("version", problem));
         };
         match self.bring_record_to(kind, id, state.state.as_ref(), None)? {
             Some(RecordOutcome::Stands { reason, .. }) => {

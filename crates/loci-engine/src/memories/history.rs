@@ -169,7 +169,7 @@ impl Memories<'_> {
                 "is no version of this memory that is kept; these are: {}",
                 kept.join(", ")
             );
-            return Err(Error::invalid("revision", problem));
+            return Err(Error::invalid("version", problem));
         };
         let back = if is_deleted {
             self.undelete(&now.id)?

@@ -134,7 +134,7 @@ fn a_state_is_restored_and_that_is_taken_back() {
     assert_eq!((&*now.content, now.tags.len()), ("wasps", 1));
     let refused = engine.system(&ann).memories().restore(&id, 77).unwrap_err();
     assert_eq!(refused.code, ErrorCode::InvalidArgument);
-    assert_eq!(refused.argument.as_deref(), Some("revision"));
+    assert_eq!(refused.argument.as_deref(), Some("version"));
     let bob = caller("bob", &[Scope::Read]);
     let refused = engine.system(&bob).memories().restore(&id, 1).unwrap_err();
     assert_eq!(refused.code, ErrorCode::Forbidden);
@@ -488,7 +488,7 @@ fn what_was_changed_and_deleted_softly_has_a_history() {
     let parts = engine.system(&ann);
     for number in [kept[0].revision, 99] {
         let refused = parts.memories().restore(&id, number).unwrap_err();
-        assert_eq!(refused.argument.as_deref(), Some("revision"));
+        assert_eq!(refused.argument.as_deref(), Some("version"));
     }
     let of_bob = engine.system(&bob);
     assert_eq!(

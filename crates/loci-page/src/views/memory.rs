@@ -440,14 +440,7 @@ pub(crate) fn restore(context: &RequestContext<'_>, restore: RestoreRequest) -> 
     let next = memory_path(before.id.as_str());
     let id = before.id.clone();
     context.logged(("restore", "memory:write", Effect::Write), None, |call| {
-        let restored = call.memories().restore(&id, restore.version);
-        restored.map_err(|error| match error.code {
-            ErrorCode::InvalidArgument => Error::invalid(
-                "version",
-                "is no former version of this memory that is kept",
-            ),
-            _ => error,
-        })
+        call.memories().restore(&id, restore.version)
     })?;
     let (id, seen) = (before.id, before.revision);
     Ok(Change::one(

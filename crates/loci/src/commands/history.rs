@@ -24,6 +24,8 @@ use crate::wiring::{CommandInfo, Parts, SystemClock};
 
 /// A memory that is brought back to a former version, in the audit log.
 const RESTORE: CommandInfo = ("restore", "memory:write", Effect::Write);
+/// The argument that names a version.
+const VERSION: &str = "VERSION";
 /// The ids that a line about a call names.
 const NAMED_MAX: usize = 5;
 
@@ -176,7 +178,7 @@ pub fn diff(settings: &Settings, arguments: &cli::Diff, output: Output) -> Resul
         found.ok_or_else(|| {
             let problem =
                 format!("{revision} is no version that is kept; `loci history` lists them");
-            Error::invalid("VERSION", problem)
+            Error::invalid(VERSION, problem)
         })
     };
     let to = match (arguments.to, states.first()) {
@@ -226,7 +228,10 @@ pub fn restore(
         let (kind, id) = instead(&looking, named, error)?;
         return records::restore(&parts, (kind, &id), version, output);
     }
-    let memory = parts.logged(RESTORE, |call| Ok(call.memories().restore(&id, version)?))?;
+    let memory = parts.logged(RESTORE, |call| {
+        let restored = call.memories().restore(&id, version);
+        Ok(restored.map_err(|error| error.renamed("version", VERSION))?)
+    })?;
     let listing = Listing::of_stdout(None);
     let text = listing.whole(&Record::of(&Caller::local(), memory.clone()));
     status_line(format_args!(

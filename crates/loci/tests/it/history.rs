@@ -90,7 +90,9 @@ fn a_version_is_listed_compared_and_brought_back() {
     place.run(&["undo", change]).failed(2, "--yes");
     place.run(&["undo", change, "--yes"]).succeeded();
     assert!(recall_text(&place, &id).starts_with("The ferry leaves at eight"));
-    place.run(&["restore", &id, "99"]).failed(2, "these are");
+    place
+        .run(&["restore", &id, "99"])
+        .failed(2, "`VERSION` is no version");
     place.run(&["diff", &id, "99"]).failed(2, "loci history");
     place
         .run(&["history", "nothing-here"])
@@ -262,5 +264,7 @@ fn facts_and_tunnels_have_a_history_and_a_way_back() {
         "a person changed it later"
     );
     place.run(&["history", "t_missing"]).failed(3, "t_missing");
-    place.run(&["restore", id, "99"]).failed(2, "these are");
+    place
+        .run(&["restore", id, "99"])
+        .failed(2, "`VERSION` is no version");
 }

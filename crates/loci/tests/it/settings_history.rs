@@ -71,7 +71,15 @@ fn a_setting_of_the_store_has_a_history_and_a_way_back() {
         .failed(3, "mcp_checkpoint");
     place
         .run(&["restore", "trusted_authors", "99"])
-        .failed(2, "is no version");
+        .failed(2, "`VERSION` is no version");
+    for command in [&["history"][..], &["diff"], &["restore"]] {
+        let mut arguments = command.to_vec();
+        arguments.push("/no/such/file");
+        arguments.extend((command == ["restore"]).then_some("1"));
+        place
+            .run(&arguments)
+            .failed(3, "no change of the file /no/such/file is kept");
+    }
     place
         .run(&["delete", "trusted_authors", "--forever", "--yes"])
         .succeeded();

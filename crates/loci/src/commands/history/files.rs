@@ -6,7 +6,7 @@ use loci_core::{Clock, Error};
 use loci_hosts::{read_file, remove_file, replace_file};
 use serde_json::{Value, json};
 
-use super::{format_call, note_value, told, told_lines};
+use super::{VERSION, format_call, note_value, told, told_lines};
 use crate::escaped::OneLine;
 use crate::exit::{Exit, Failure};
 use crate::file_history::{KeptChange, kept_changes};
@@ -24,10 +24,10 @@ pub struct FileVersions {
     now: Option<String>,
 }
 
-/// Returns the file that a person names, if its changes are kept.
+/// Returns the file that a person names; `None` if it may be the id of a record.
 ///
 /// # Errors
-/// The changes or the file cannot be read.
+/// `not_found` for a path whose changes are not kept; the changes or the file cannot be read.
 pub fn named_file(settings: &Settings, named: &str) -> Result<Option<FileVersions>, Failure> {
     let mut changes = changes(settings)?;
     let real = Path::new(named).canonicalize().ok();
@@ -37,7 +37,15 @@ pub fn named_file(settings: &Settings, named: &str) -> Result<Option<FileVersion
     changes.retain(is_named);
     changes.reverse();
     let Some(last) = changes.last() else {
-        return Ok(None);
+        // No id of a record is an absolute path.
+        return if Path::new(named).is_absolute() {
+            let message = format!(
+                "no change of the file {named} is kept; `loci history {ALL}` lists the changes of settings that are"
+            );
+            Err(Error::not_found(message).into())
+        } else {
+            Ok(None)
+        };
     };
     let now = text_of(&last.path)?;
     Ok(Some(FileVersions { changes, now }))
@@ -67,7 +75,7 @@ impl FileVersions {
             _ => {
                 let problem =
                     format!("{version} is no version that is kept; `loci history` lists them");
-                Err(Error::invalid("VERSION", problem))
+                Err(Error::invalid(VERSION, problem))
             }
         }
     }

@@ -5,7 +5,7 @@ use loci_dialects::mempalace::shown_period;
 use loci_engine::{KeptState, is_retracted, record_label, shown_name};
 use serde_json::{Value, json};
 
-use super::{RESTORE, note_value, told};
+use super::{RESTORE, VERSION, note_value, told};
 use crate::escaped::{OneLine, unescaped};
 use crate::exit::Failure;
 use crate::output::{Output, status_line};
@@ -62,7 +62,7 @@ pub fn diff(
         }),
         Some(number) => states.iter().find(|it| it.number == number).ok_or_else(|| {
             let problem = format!("{number} is no version that is kept; `loci history` lists them");
-            Error::invalid("VERSION", problem)
+            Error::invalid(VERSION, problem)
         }),
     };
     let (from, to) = (chosen(from, 1)?, chosen(to, 0)?);
@@ -94,7 +94,8 @@ pub fn restore(
     output: Output,
 ) -> Result<(), Failure> {
     let state = parts.logged(RESTORE, |call| {
-        Ok(call.graph().restore_record(kind, id, version)?)
+        let restored = call.graph().restore_record(kind, id, version);
+        Ok(restored.map_err(|error| error.renamed("version", VERSION))?)
     })?;
     status_line(format_args!(
         "version {version} is back, as version {}; `loci history {}` has the others",
