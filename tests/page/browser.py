@@ -24,6 +24,7 @@ from support import LOCI, Server, environment, run  # noqa: E402
 # The checker of accessibility, as npm has it.
 AXE_VERSION = "4.14.1"
 AXE_FOLDER = ROOT / "target" / "page"
+DAY = 86_400
 # The background of a debug build is slow on a machine that does more.
 WAIT_SECONDS = 60
 WIDE, NARROW = {"width": 1280, "height": 800}, {"width": 390, "height": 844}
@@ -172,12 +173,16 @@ class Browser:
 
     def click(self, element):
         """Clicks an element, which may lie behind the bar of a small screen before it is scrolled to."""
+        self.execute("arguments[0].scrollIntoView({block: 'center'})", element)
+        element.click()
+
+    def execute(self, script, *arguments):
+        """Runs a script of the test, also where the page's do not run."""
         if not self.scripts:
             self.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
-        self.driver.execute_script("arguments[0].scrollIntoView({block: 'center'})", element)
+        self.driver.execute_script(script, *arguments)
         if not self.scripts:
             self.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
-        element.click()
 
     def reveal(self, element):
         """Opens the details around an element."""
@@ -189,6 +194,12 @@ class Browser:
         self.reveal(field)
         field.clear()
         field.send_keys(text)
+
+    def pick(self, name, day):
+        """Sets the date in a field, which each language of a browser has keys of its own for."""
+        field = self.find(f"[name={name}]")
+        set_it = "arguments[0].value = arguments[1]; arguments[0].dispatchEvent(new Event('change', {bubbles: true}))"
+        self.execute(set_it, field, day)
 
     def select(self, *texts):
         """Selects the memories with these texts in a room."""
@@ -256,6 +267,11 @@ def add(data, text, *arguments):
     if stored.returncode != 0:
         raise AssertionError(stored.stderr)
     return json.loads(stored.stdout)["id"]
+
+
+def day(offset):
+    """A day in UTC, so many days from today."""
+    return time.strftime("%Y-%m-%d", time.gmtime(time.time() + offset * DAY))
 
 
 def settle():

@@ -10,19 +10,13 @@ import time
 import unittest
 import urllib.request
 
-from browser import WIDE, Browser, Server, add, axe, call, entrance, looks, programs, run
+from browser import WIDE, Browser, Server, add, axe, call, day, entrance, looks, programs, run
 
 sys.path.insert(0, "tests/e2e")
 from support import data_folder  # noqa: E402
 
 AXE = axe()
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
-DAY = 86_400
-
-
-def day(offset):
-    """A day in UTC, so many days from today."""
-    return time.strftime("%Y-%m-%d", time.gmtime(time.time() + offset * DAY))
 
 
 @unittest.skipUnless(programs(), "page: SKIPPED: there is no Chromium here; run scripts/setup")
@@ -191,9 +185,7 @@ class Views(unittest.TestCase):
             self.fact(name, "mends", "nets", day(-100))
             browser.open(f"/facts?entity={name}")
             browser.says(f"{name} mends nets")
-            browser.fill("ended", "")
-            field = browser.find("[name=ended]")
-            browser.driver.execute_script("arguments[0].value = arguments[1]", field, day(-10))
+            browser.pick("ended", day(-10))
             browser.press("No longer true")
             browser.until(
                 lambda: name in browser.find("[data-other-list]").get_property("textContent"), "the past"
@@ -203,6 +195,20 @@ class Views(unittest.TestCase):
             browser.until(
                 lambda: name in browser.find("[data-holding-list]").get_property("textContent"), "the present"
             )
+
+    def test_facts_are_shown_as_they_were_known_on_a_day(self):
+        for browser in self.browsers(without_scripts=True):
+            name = f"Fritz{browser.number}"
+            self.fact(name, "sails", "the cutter", day(-100))
+            browser.open(f"/facts?entity={name}")
+            browser.says(f"{name} sails the cutter")
+            # It held then, and nobody had said it.
+            browser.pick("known_at", day(-2))
+            browser.press("Show")
+            browser.until(lambda: "known_at=" in browser.driver.current_url, "the day")
+            self.assertNotIn(f"{name} sails the cutter", browser.text())
+            browser.link("As known now")
+            browser.says(f"{name} sails the cutter")
 
     def test_33_a_click_on_the_graph_goes_to_the_neighbour_and_back(self):
         self.fact("the mill", "grinds", "rye", day(-30))

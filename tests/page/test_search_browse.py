@@ -8,7 +8,7 @@ import urllib.parse
 
 from selenium.webdriver.common.keys import Keys
 
-from browser import LOOKS, NARROW, WIDE, Browser, Server, add, axe, call, entrance, programs, run
+from browser import LOOKS, NARROW, WIDE, Browser, Server, add, axe, call, day, entrance, programs, run
 
 sys.path.insert(0, "tests/e2e")
 from support import data_folder  # noqa: E402
@@ -161,6 +161,22 @@ class Stories:
         self.browser.open("/browse/room?wing=pottery&sort=newest")
         row = next(row for row in self.browser.all("[data-row]") if text in row.text)
         self.assertEqual(row.find_element("css selector", ".host").get_attribute("textContent"), "Claude Code")
+
+    def test_results_are_shown_as_they_were_known_on_a_day(self):
+        text = f"The soda kiln is rented, says {self.id()}."
+        add(self.data, text, "--project", "pottery")
+        then = day(-2)
+        for scripts in (True, False):
+            browser = self.browser if scripts else self.signed_in(scripts=False, **self.look)
+            browser.open("/search?q=soda+kiln+rented")
+            browser.says(text)
+            browser.pick("as_of", then)
+            if not scripts:
+                browser.press("Apply filters")
+            browser.until(lambda: "as_of=" in browser.driver.current_url, "the day")
+            self.assertNotIn(text, browser.text())
+            browser.click(browser.find(f".chips a[aria-label*='{then}']"))
+            browser.says(text)
 
     def test_13_words_of_the_question_are_marked(self):
         self.browser.open("/search?q=how+hot+is+kiln+3")
