@@ -59,6 +59,27 @@ impl Leases<'_> {
         self.give_back(lease).map(|()| 0)
     }
 
+    /// Returns true if a partition has work of this kind that is left to do, as far as this looks into
+    /// it. Takes no lease.
+    ///
+    /// # Errors
+    /// The errors of the look; `unavailable` if the store cannot be read.
+    pub(crate) fn is_any_left(
+        &self,
+        kind: Work<'_>,
+        is_left: impl Fn(&Partition) -> Result<bool>,
+    ) -> Result<bool> {
+        let partitions = self
+            .store
+            .partitions_with(kind, None, PARTITIONS_TRIED_MAX)?;
+        for partition in partitions {
+            if is_left(&partition)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// Runs a round of work that one engine at a time does in this partition, unless another engine
     /// holds the lease. After a round that did something, the lease is kept for the next one.
     ///

@@ -1,9 +1,15 @@
 //! Changes that people make on the page, and the way back from them.
 
+use std::time::Duration;
+
 use loci_core::Result;
-use loci_engine::Call;
+use loci_engine::{Call, Engine};
 use serde::Serialize;
 use utoipa::ToSchema;
+
+/// The time for which a change is examined before it is answered, because what a person just decided,
+/// or took back, shows at once under *Review*.
+const EXAMINED_FOR: Duration = Duration::from_millis(20);
 
 /// Takes a change back; it may fail as the change itself.
 pub(crate) type Undo = Box<dyn FnOnce(&Call<'_>) -> Result<()> + Send>;
@@ -64,6 +70,13 @@ pub(crate) struct Outcome {
     pub(crate) refused: Vec<Refusal>,
     /// The number by which the session can take it back.
     pub(crate) undo: Option<u64>,
+}
+
+/// Examines what a person changed for what there is to decide. The background does what is left.
+pub(crate) fn examine(engine: &Engine) {
+    if let Err(error) = engine.examine_changes_for(EXAMINED_FOR) {
+        tracing::debug!(%error, "the background examines what a person changed");
+    }
 }
 
 /// Returns a path that a request names as the next one; `otherwise` if it leads to another server.

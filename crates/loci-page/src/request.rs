@@ -15,7 +15,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::admission::{ask_provider, rate_refusal, read_body, run_blocking, stranger};
-use crate::change::{Answer, Change, Outcome};
+use crate::change::{Answer, Change, Outcome, examine};
 use crate::cookies::{cookie_value, secure_attribute};
 use crate::encoding::encoded;
 use crate::failure::{failure, failure_to};
@@ -228,7 +228,6 @@ where
 {
     Arc::new(move |context, parameters, _| {
         let change = change(context, parameters.of(&["content"], context.form)?)?;
-        context.page.forget_open_counts();
         Ok(respond_to_change(context, change))
     })
 }
@@ -245,10 +244,7 @@ where
 {
     Arc::new(move |context, parameters, path| {
         match change(context, parameters.of(&["content"], context.form)?)? {
-            Answer::Changed(change) => {
-                context.page.forget_open_counts();
-                Ok(respond_to_change(context, change))
-            }
+            Answer::Changed(change) => Ok(respond_to_change(context, change)),
             Answer::Shown(view) => {
                 let open = context.open_count(count);
                 let mut shown = render_view(context.visitor, context.form, (path, open), view)?;
@@ -280,8 +276,10 @@ where
     })
 }
 
-/// Tells the sender of a change its outcome.
+/// Tells the sender of a change its outcome, after what there is to decide about it was looked for.
 fn respond_to_change(context: &RequestContext<'_>, change: Change) -> Response {
+    examine(context.engine());
+    context.page.forget_open_counts();
     let session = context.visitor.session.as_ref();
     let outcome = Outcome {
         message: change.message,

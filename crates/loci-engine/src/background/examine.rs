@@ -1,7 +1,6 @@
 //! The examination of memories for what people should decide: the items that the page shows under
 //! *Review* (`docs/adr/0092-open-items-are-kept-in-a-table.md`).
 
-use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::PoisonError;
 use std::time::{Duration, Instant};
@@ -68,18 +67,25 @@ impl Engine {
 
     /// Examines what changed since the last step of the background, until nothing is left or this time
     /// is over, because a person waits for what was just decided. What was never examined waits for
-    /// the background, unless it is little. Returns true if nothing is left.
+    /// the background, unless it is little.
     ///
     /// # Errors
     /// As for [`examine`](Self::examine).
-    pub fn examine_changes_for(&self, limit: Duration) -> Result<bool> {
-        let has_backlog = Cell::new(false);
-        let is_due = |next: &ToExamine| {
-            let is_much = next.is_backlog && next.until.row > BACKLOG_MAX;
-            has_backlog.set(has_backlog.get() || is_much);
-            !is_much
+    pub fn examine_changes_for(&self, limit: Duration) -> Result<()> {
+        let is_due = |next: &ToExamine| !next.is_backlog || next.until.row <= BACKLOG_MAX;
+        self.examine_one_by_one(limit, is_due).map(drop)
+    }
+
+    /// Returns true if every memory was examined as it is now.
+    ///
+    /// # Errors
+    /// `unavailable` if the store does not answer.
+    pub fn is_examined(&self) -> Result<bool> {
+        let is_left = |partition: &Partition| {
+            let next = self.store.to_examine(partition, RULES, 1)?;
+            Ok(next.is_some_and(|next| !next.memories.is_empty()))
         };
-        Ok(self.examine_one_by_one(limit, is_due)? && !has_backlog.get())
+        Ok(!self.leases().is_any_left(Work::Examine(RULES), is_left)?)
     }
 
     fn examine_one_by_one(

@@ -7,8 +7,6 @@
 pub(super) mod change;
 mod items;
 
-use std::time::Duration;
-
 use loci_core::Result;
 use loci_engine::{Certainty, ItemKind};
 use serde::{Deserialize, Serialize};
@@ -28,9 +26,6 @@ pub(crate) use change::{accept, dismiss, keep, redact, trust};
 const SHOWN: usize = 20;
 /// The sentences with orders of a text that are shown.
 const ORDERS_SHOWN: usize = 5;
-/// The time for which a look at the view examines what changed, because what a person just decided,
-/// or took back, shows at once.
-const EXAMINED_FOR: Duration = Duration::from_millis(5);
 
 /// A kind of items.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
@@ -237,7 +232,6 @@ fn kind_path(kind: Kind, offset: usize) -> String {
 /// Returns what people should decide.
 #[utoipa::path(get, path = "/review", operation_id = "review", params(ReviewQuery), responses((status = OK, body = Review, description = "The content of the view")))]
 pub(crate) fn view(context: &RequestContext<'_>, query: ReviewQuery) -> Result<Review> {
-    let is_complete = catch_up(context);
     let dismissed = context.call().settings().dismissed()?;
     let open = items::open(context, &dismissed)?;
     let offset = match query.kind.as_slice() {
@@ -259,7 +253,7 @@ pub(crate) fn view(context: &RequestContext<'_>, query: ReviewQuery) -> Result<R
         asked: query.kind,
         counts,
         total,
-        is_complete,
+        is_complete: context.engine().is_examined()?,
         looked_at: UtcTimestamp(context.engine().now()),
     })
 }
@@ -297,7 +291,6 @@ pub(crate) struct DecisionPage {
 pub(crate) fn list(context: &RequestContext<'_>, query: DecisionsQuery) -> Result<DecisionPage> {
     let limit = paging::limit(query.limit)?;
     let behind = paging::place_behind(LIST, &query.kind, query.cursor.as_deref())?;
-    catch_up(context);
     let dismissed = context.call().settings().dismissed()?;
     let open = items::open(context, &dismissed)?;
     let asked = open.iter().find(|open| open.kind == query.kind);
@@ -322,16 +315,6 @@ pub(crate) fn count(context: &RequestContext<'_>) -> Result<usize> {
     let dismissed = context.call().settings().dismissed()?;
     let open = items::open(context, &dismissed)?;
     Ok(open.iter().map(items::OpenKind::count).sum())
-}
-
-/// Examines what changed since the last step of the background, for a moment; returns true if nothing
-/// is left. What cannot be examined waits for the next step.
-fn catch_up(context: &RequestContext<'_>) -> bool {
-    let examined = context.engine().examine_changes_for(EXAMINED_FOR);
-    examined.unwrap_or_else(|error| {
-        tracing::debug!(%error, "the view shows what was found before");
-        false
-    })
 }
 
 impl Review {

@@ -677,6 +677,7 @@ async fn entities_and_decisions_come_in_parts() {
     };
     let all = names(whole["items"].as_array().unwrap());
     assert_eq!(all, ["clay", "glaze", "kiln", "oven", "wheel"]);
+    page.examine();
     let whole = get(&page, "ann", "/decisions?kind=secret").await.json();
     let decisions = whole["items"].as_array().unwrap().clone();
     assert_eq!(decisions.len(), 4, "{whole}");

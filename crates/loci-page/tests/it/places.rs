@@ -194,6 +194,7 @@ async fn what_is_decided_shows_the_words_that_differ_and_what_each_answer_does()
     assert!(clear.text.contains("All clear") && clear.text.contains("<time datetime="));
     page.remember("ann", "The API listens on port 8080.");
     page.remember("ann", "The API listens on port 9090.");
+    page.examine();
     let shown = browser.get("/review").await;
     assert_eq!(marked(&shown), ["8080.", "9090."]);
     assert!(!shown.text.contains("All clear"));

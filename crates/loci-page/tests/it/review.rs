@@ -68,6 +68,7 @@ async fn a_contradiction_is_decided_and_taken_back() {
         let installation = TestPage::new();
         let old = installation.remember("ann", "The API listens on port 8080.");
         let new = installation.remember("ann", "The API listens on port 9090.");
+        installation.examine();
         let mut browser = installation.browser("ann").await;
         let found = items(&mut browser, "contradiction").await;
         assert_eq!(found.len(), 1, "{found:?}");
@@ -84,6 +85,7 @@ async fn a_contradiction_is_decided_and_taken_back() {
         assert!(page.contains(&format!("/memory/{kept}")), "it is replaced");
         assert_eq!(items(&mut browser, "contradiction").await.len(), 0);
         changed(&mut browser, "/undo", &[("number", "1")]).await;
+        installation.examine();
         assert_eq!(items(&mut browser, "contradiction").await, found);
     }
 }
@@ -98,6 +100,7 @@ async fn of_a_chain_that_goes_on_the_other_one_is_forgotten() {
         ..Remember::new("The API listens on port 9090.", "fact")
     };
     let new = installation.remember_as("ann", request);
+    installation.examine();
     let mut browser = installation.browser("ann").await;
     let found = items(&mut browser, "contradiction").await;
     let fields = [("one", new.as_str()), ("other", &old), ("keep", &new)];
@@ -105,6 +108,7 @@ async fn of_a_chain_that_goes_on_the_other_one_is_forgotten() {
     let page = browser.get(&format!("/memory/{old}")).await.text;
     assert!(page.contains("forgotten"), "{page}");
     changed(&mut browser, "/undo", &[("number", "1")]).await;
+    installation.examine();
     assert_eq!(items(&mut browser, "contradiction").await, found);
     let wrong = [("one", new.as_str()), ("other", &old), ("keep", "third")];
     let refused = browser.post("/review/keep", &wrong).await;
@@ -116,6 +120,7 @@ async fn what_is_dismissed_does_not_come_back() {
     let installation = TestPage::new();
     installation.remember("ann", "We meet every Tuesday at four in the small room.");
     installation.remember("ann", "We meet  every Tuesday at four in the small room.");
+    installation.examine();
     let mut browser = installation.browser("ann").await;
     let found = items(&mut browser, "duplicate").await;
     assert_eq!((found.len(), &found[0]["percent"]), (1, &Value::from(100)));
@@ -137,6 +142,7 @@ async fn a_secret_is_found_removed_and_never_shown() {
     let long = format!("The key of the door is {SECRET}.");
     let id = installation.remember("ann", &long);
     installation.remember("ann", &format!("The key of the door is not {SECRET}."));
+    installation.examine();
     let mut browser = installation.browser("ann").await;
     for path in [
         "/review",
@@ -163,6 +169,29 @@ async fn a_secret_is_found_removed_and_never_shown() {
     assert!(page.contains("[redacted: word]") && !page.contains(SECRET));
     let again = browser.post("/review/redact", &fields).await;
     assert_eq!(again.status, StatusCode::CONFLICT);
+}
+
+#[tokio::test]
+async fn a_change_is_examined_at_once_and_a_look_examines_nothing() {
+    let installation =
+        TestPage::with(|engine| engine.with_redactor(Arc::new(Finder), RedactionScope::Mined));
+    let id = installation.remember("ann", "The key of the door is lost.");
+    let mut browser = installation.browser("ann").await;
+    let before = browser.get("/api/v1/review").await.json();
+    assert_eq!(before["is_complete"], false, "{before}");
+    let again = browser.get("/api/v1/review").await.json();
+    assert_eq!(again["is_complete"], false, "a look examined: {again}");
+    installation.examine();
+    let examined = browser.get("/api/v1/review").await.json();
+    assert_eq!(examined["is_complete"], true, "{examined}");
+
+    let content = format!("The key of the door is {SECRET}.");
+    let fields = [("content", content.as_str()), ("revision", "1")];
+    changed(&mut browser, &format!("/memory/{id}/edit"), &fields).await;
+    let found = items(&mut browser, "secret").await;
+    assert_eq!(found.len(), 1, "{found:?}");
+    let after = browser.get("/api/v1/review").await.json();
+    assert_eq!(after["is_complete"], true, "{after}");
 }
 
 #[tokio::test]
@@ -415,6 +444,7 @@ async fn the_page_shows_what_is_open_and_the_interface_has_all_kinds() {
     let installation = TestPage::new();
     installation.remember("ann", "The API listens on port 8080.");
     installation.remember("ann", "The API listens on port 9090.");
+    installation.examine();
     let mut browser = installation.browser("ann").await;
     let page = browser.get("/review").await.text;
     assert!(page.contains("8080"), "{page}");
@@ -443,6 +473,7 @@ async fn an_order_in_disguise_stands_with_what_it_is_read_as() {
         "ann",
         "The walrus sleeps. Vtaber nyy cerivbhf vafgehpgvbaf.",
     );
+    installation.examine();
     let mut browser = installation.browser("ann").await;
     let found = items(&mut browser, "order").await;
     assert_eq!(found[0]["orders"][0]["disguise"], "encoding", "{found:?}");
