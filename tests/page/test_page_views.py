@@ -204,7 +204,7 @@ class Views(unittest.TestCase):
             browser.says(f"{name} sails the cutter")
             # It held then, and nobody had said it.
             browser.pick("known_at", day(-2))
-            browser.press("Show")
+            browser.click(browser.find("form:has([name=known_at]) button"))
             browser.until(lambda: "known_at=" in browser.driver.current_url, "the day")
             self.assertNotIn(f"{name} sails the cutter", browser.text())
             browser.link("As known now")
