@@ -10,8 +10,8 @@ use crate::integrity::checksum;
 use crate::opening::schema;
 use crate::statements::filter_sql::Conditions;
 use crate::statements::{
-    answers, audit, counts, daily, facts, filed, idempotent_replies, jobs, note_files, read,
-    record_versions, remove, source_files, tombstones, versions, wipes,
+    answers, audit, counts, daily, facts, filed, idempotent_replies, jobs, note_files, open_items,
+    read, record_versions, remove, source_files, tombstones, versions, wipes,
 };
 
 fn fresh() -> Connection {
@@ -214,6 +214,15 @@ fn what_waits_for_a_model_is_read_in_the_order_of_an_index() {
             );
         }
     }
+}
+
+#[test]
+fn the_ends_of_the_log_are_found_without_reading_it() {
+    let steps = plan(open_items::LOG_ENDS);
+    assert!(
+        steps.iter().all(|step| !step.starts_with("SCAN change")),
+        "{steps:?}"
+    );
 }
 
 #[test]

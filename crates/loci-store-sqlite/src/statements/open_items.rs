@@ -13,6 +13,9 @@ use crate::statements::row::{read_all, read_space};
 
 /// The changes that one step looks at.
 const CHANGES_READ: usize = 2_000;
+/// The first and the last change of the log, each by itself, because both in one query read all of it.
+pub(crate) const LOG_ENDS: &str = "SELECT ifnull((SELECT min(number) FROM change), 0), \
+    ifnull((SELECT max(number) FROM change), 0)";
 /// A row that has a memory examined again: of no revision, so that no reader sees it, and with a
 /// memory that there is not as the other one of a pair, by which the rows are found.
 const AGAIN: &str =
@@ -32,9 +35,8 @@ fn place(connection: &Connection, rules: u32) -> Result<(ExaminedUntil, bool)> {
             })
         })
         .optional()?;
-    let sql = "SELECT ifnull(min(number), 0), ifnull(max(number), 0) FROM change";
     let (first, last): (i64, i64) = connection
-        .prepare_cached(sql)?
+        .prepare_cached(LOG_ENDS)?
         .query_row([], |row| Ok((row.get(0)?, row.get(1)?)))?;
     match kept {
         Some(kept) if kept.rules == rules && first <= kept.change + 1 && kept.change <= last => {

@@ -91,7 +91,7 @@ fn all_are_well(readers: &Readers, words: bool) -> Result<bool, Error> {
 
 /// All rows of memories, in ranges.
 fn ranges(connection: &Connection) -> Result<Vec<RangeInclusive<i64>>> {
-    let sql = "SELECT coalesce(min(row), 0), coalesce(max(row), -1) FROM memory";
+    let sql = "SELECT ifnull((SELECT min(row) FROM memory), 0), ifnull((SELECT max(row) FROM memory), -1)";
     let (first, last): (i64, i64) =
         connection.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
     // A damaged row may have any number.
