@@ -29,6 +29,7 @@ mod failure;
 mod figures;
 mod filter;
 mod group;
+mod hosts;
 mod indexes;
 mod jobs;
 mod maintenance;

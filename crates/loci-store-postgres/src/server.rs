@@ -9,7 +9,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use deadpool_postgres::{Connect, Manager, ManagerConfig, Pool, RecyclingMethod, Runtime};
+use deadpool_postgres::{
+    Connect, Manager, ManagerConfig, Pool, PoolError, RecyclingMethod, Runtime, TimeoutType,
+};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use loci_core::Error;
@@ -19,6 +21,7 @@ use tokio_postgres::{AsyncMessage, Client, Config};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::failure::{Failure, Result};
+use crate::hosts::Hosts;
 use crate::options::{Options, Target, prefix};
 use crate::pending::PendingCommits;
 use crate::scope::Scope;
@@ -34,6 +37,9 @@ const PAUSE_MAX: Duration = Duration::from_millis(500);
 /// The time after an answer of the server in which its absence counts as a pause, e.g. a restart or a
 /// failover, which calls wait for.
 const RECENT_MAX: Duration = Duration::from_mins(1);
+/// The time in which a server that did not answer a new connection gets no further one, because a command
+/// asks it several times, and each would wait.
+const HUNG_FOR: Duration = Duration::from_secs(5);
 /// The number of times that a piece of work looks at the schema again: another one may just note
 /// what it saw before row security was turned on.
 const LOOKS_MAX: u32 = 3;
@@ -69,6 +75,23 @@ pub(crate) struct Server {
 pub(crate) struct LastAnswers {
     pub(crate) any: LastAnswer,
     pub(crate) write: LastAnswer,
+    /// When it last took a connection and did not answer, unless it did since.
+    hung: Mutex<Option<Instant>>,
+}
+
+impl LastAnswers {
+    fn hung(&self) -> MutexGuard<'_, Option<Instant>> {
+        self.hung.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns true if it hung a moment ago.
+    fn hangs(&self) -> bool {
+        self.hung().is_some_and(|at| at.elapsed() < HUNG_FOR)
+    }
+
+    fn note_hung(&self, hangs: bool) {
+        *self.hung() = hangs.then(Instant::now);
+    }
 }
 
 /// When the server last did something, and how often it then did not.
@@ -176,6 +199,7 @@ impl Server {
         let open = Arc::<OpenConnections>::default();
         let connector = Connector {
             tls: tls::connector(&target.trust)?,
+            hosts: Arc::new(Hosts::of(&target.config)),
             warnings: Arc::clone(&warnings),
             open: Arc::clone(&open),
         };
@@ -283,11 +307,23 @@ impl Server {
     pub(crate) async fn connect(&self, scope: Scope<'_>) -> Result<Session> {
         // Takes in what came while no thread drove the connections, e.g. their ends.
         tokio::task::yield_now().await;
-        Ok(Session::new(
-            self.pool.get().await?,
-            Arc::clone(&self.shared),
-            scope,
-        ))
+        let client = self.client().await?;
+        Ok(Session::new(client, Arc::clone(&self.shared), scope))
+    }
+
+    /// Returns a connection of the pool. If a server hangs, an attempt takes all of [`WAIT_MAX`], so that
+    /// the next ones of [`HUNG_FOR`] are refused at once, unless a connection is there.
+    async fn client(&self) -> Result<deadpool_postgres::Object> {
+        let refusal = || Failure::Unreachable(PoolError::Timeout(TimeoutType::Create));
+        let status = self.pool.status();
+        let is_made = status.available == 0 && status.size < status.max_size;
+        if is_made && self.answers.hangs() {
+            return Err(refusal());
+        }
+        let client = self.pool.get().await;
+        let hangs = matches!(client, Err(PoolError::Timeout(TimeoutType::Create)));
+        self.answers.note_hung(hangs);
+        Ok(client?)
     }
 
     /// Reads in a scope by one statement or several, each as of its own moment. Starts again if the
@@ -441,6 +477,7 @@ fn random_share() -> f64 {
 /// Makes connections, and counts the warnings that come on them.
 struct Connector {
     tls: MakeRustlsConnect,
+    hosts: Arc<Hosts>,
     warnings: Arc<AtomicU64>,
     open: Arc<OpenConnections>,
 }
@@ -448,13 +485,13 @@ struct Connector {
 impl Connect for Connector {
     fn connect(
         &self,
-        config: &Config,
+        _: &Config,
     ) -> BoxFuture<'_, std::result::Result<(Client, JoinHandle<()>), tokio_postgres::Error>> {
-        let (config, tls) = (config.clone(), self.tls.clone());
+        let (hosts, tls) = (Arc::clone(&self.hosts), self.tls.clone());
         let warnings = Arc::clone(&self.warnings);
         let open = Arc::clone(&self.open);
         async move {
-            let (client, mut connection) = config.connect(tls).await?;
+            let (client, mut connection) = hosts.connect(&tls).await?;
             let open = OpenConnection::of(&open);
             let drive = async move {
                 let _open = open;

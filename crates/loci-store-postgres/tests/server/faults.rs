@@ -2,6 +2,7 @@
 //! nothing that was acknowledged is lost.
 
 use std::collections::BTreeSet;
+use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::Command;
 use std::sync::Mutex;
@@ -87,6 +88,70 @@ fn a_server_that_is_not_there_is_named() {
     assert_says(reach(options.clone()), &["refused", "the setting `store`"]);
     options.url = "postgres://loci@no-such-host.invalid/loci".to_owned();
     assert_says(reach(options), &["the setting `store`"]);
+}
+
+/// A server that takes connections and never says a word.
+struct Hanging {
+    listener: TcpListener,
+    taken: Vec<TcpStream>,
+}
+
+impl Hanging {
+    fn new() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        listener.set_nonblocking(true).unwrap();
+        let taken = Vec::new();
+        Hanging { listener, taken }
+    }
+
+    fn place(&self) -> String {
+        self.listener.local_addr().unwrap().to_string()
+    }
+
+    /// Returns the number of connections so far. The system takes them by itself.
+    fn taken(&mut self) -> usize {
+        while let Ok((taken, _)) = self.listener.accept() {
+            self.taken.push(taken);
+        }
+        self.taken.len()
+    }
+}
+
+#[test]
+fn a_server_that_hangs_is_passed_over() {
+    let schemas = Schemas::default();
+    let mut options = schemas.options();
+    write(&PostgresStore::open(options.clone()).unwrap(), "a").unwrap();
+    let mut hanging = Hanging::new();
+    options.url = options
+        .url
+        .replacen('@', &format!("@{},", hanging.place()), 1);
+    let store = PostgresStore::open(options).unwrap();
+    write(&store, "b").unwrap();
+    assert_eq!(hanging.taken(), 1);
+    // Further connections begin with the one that answers.
+    thread::scope(|scope| {
+        for number in 0..4 {
+            let store = &store;
+            scope.spawn(move || write(store, &format!("c{number}")).unwrap());
+        }
+    });
+    assert_eq!(hanging.taken(), 1);
+}
+
+#[test]
+fn a_server_that_hangs_is_asked_once() {
+    let mut hanging = Hanging::new();
+    let options = Options::new(format!("postgres://loci@{}/loci", hanging.place()));
+    let store = PostgresStore::open(options).unwrap();
+    let words = [
+        "takes connections and does not answer",
+        "the setting `store`",
+    ];
+    for _ in 0..3 {
+        assert_says(store.version(&filter().space), &words);
+    }
+    assert_eq!(hanging.taken(), 1);
 }
 
 #[test]
