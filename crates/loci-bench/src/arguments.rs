@@ -83,6 +83,9 @@ pub enum Bench {
         /// The number of calls that each client makes
         #[arg(long, value_name = "NUMBER", default_value_t = 250)]
         calls: u32,
+        /// Compare an encrypted store with the same store in the clear, in turn, instead
+        #[arg(long)]
+        encrypted: bool,
     },
     /// Measure the memory that a server and idle processes hold after a burst of calls
     ///

@@ -100,22 +100,24 @@ pub fn fill(engine: &Engine, memories: usize) -> Result<(), Failure> {
 
 /// The times and errors of the calls.
 #[derive(Default)]
-struct Traffic {
+pub struct Traffic {
     seconds: f64,
     recalls: Vec<f64>,
     stores: Vec<f64>,
-    errors: Vec<String>,
+    pub errors: Vec<String>,
 }
 
 impl Traffic {
-    fn kinds(&self) -> [(&'static str, &Vec<f64>); 2] {
+    /// The times of each tool, in order.
+    pub fn kinds(&self) -> [(&'static str, &Vec<f64>); 2] {
         [
             ("recall_memory", &self.recalls),
             ("store_memory", &self.stores),
         ]
     }
 
-    fn rate(&self) -> f64 {
+    /// The calls in a second.
+    pub fn rate(&self) -> f64 {
         (self.recalls.len() + self.stores.len()) as f64 / self.seconds
     }
 
@@ -151,8 +153,14 @@ impl Traffic {
 }
 
 fn traffic(data: &Path, calls: usize) -> Result<Traffic, Failure> {
+    let server = Server::start(data);
+    let server = server.map_err(|error| Failure::new(Exit::Failure, error.to_string()))?;
+    traffic_of(&server, calls)
+}
+
+/// Lets all clients call a server at once.
+pub fn traffic_of(server: &Server, calls: usize) -> Result<Traffic, Failure> {
     let broken = |error: std::io::Error| Failure::new(Exit::Failure, error.to_string());
-    let server = Server::start(data).map_err(broken)?;
     // The first calls load the index and the model, and are not measured.
     let warm_up = json!({"user_id": "user-0", "query": question(&mut Random(0))});
     HttpClient::connect(&server.address)

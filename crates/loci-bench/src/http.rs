@@ -50,6 +50,16 @@ impl Server {
         Server::run(command, data, &[])
     }
 
+    /// Starts the server in the same way as [`Server::start`], with the key file of its store.
+    ///
+    /// # Errors
+    /// If it cannot be started.
+    pub fn start_encrypted(data: &Path, key_file: &Path) -> io::Result<Self> {
+        let mut command = loci(data)?;
+        command.env("LOCI_ENCRYPTION_KEY_FILE", key_file);
+        Server::run(command, data, &["--no-auth"])
+    }
+
     fn start_with(data: &Path, flags: &[&str]) -> io::Result<Self> {
         Server::run(loci(data)?, data, flags)
     }

@@ -17,6 +17,7 @@ mod client;
 mod clients;
 mod contradictions;
 mod corpus;
+mod encrypted;
 mod engine;
 mod figure;
 mod fitted_numbers;
@@ -38,6 +39,7 @@ mod sets;
 mod speed;
 mod stalled;
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use loci::exit::Failure;
@@ -61,6 +63,17 @@ fn start(cli: &Cli) -> Result<(), Failure> {
     run(&settings, &cli.command, output)
 }
 
+/// A measurement of clients: where, of how many memories, with how many calls each.
+type Clients = fn(Option<&Path>, usize, usize, Output) -> Result<(), Failure>;
+
+fn comparing(is_encrypted: bool) -> Clients {
+    if is_encrypted {
+        encrypted::run
+    } else {
+        clients::run
+    }
+}
+
 fn run(settings: &Settings, command: &Bench, output: Output) -> Result<(), Failure> {
     match command {
         Bench::Speed { folder, memories } => {
@@ -80,7 +93,8 @@ fn run(settings: &Settings, command: &Bench, output: Output) -> Result<(), Failu
             folder,
             memories,
             calls,
-        } => clients::run(
+            encrypted,
+        } => comparing(*encrypted)(
             folder.as_deref(),
             *memories as usize,
             *calls as usize,

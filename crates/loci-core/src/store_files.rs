@@ -175,6 +175,8 @@ pub enum OpenFault {
     Full,
     /// A restore into the place was decided and is not done yet.
     Restoring,
+    /// The store is encrypted, and its key is not there.
+    Locked,
     /// The database is corrupt.
     Corrupt,
     /// The database is newer, or does not go with the files beside it.

@@ -80,7 +80,14 @@ fn check(database: &Path, records: &[Archived]) {
         Ok(())
     };
     // It may refuse what is no database any more.
-    if salvage(database, FixedClock::default().now(), &mut visit).is_err() {
+    if salvage(
+        database,
+        &loci_store_sqlite::Keys::default(),
+        FixedClock::default().now(),
+        &mut visit,
+    )
+    .is_err()
+    {
         return;
     }
     for archived in &found {

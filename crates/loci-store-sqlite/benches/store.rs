@@ -399,7 +399,7 @@ fn searches(folder: &Path, memories: usize, random: &mut Random) {
         segment_min: usize::MAX,
         ..Options::default()
     };
-    let store = SqliteStore::open(folder, options).unwrap();
+    let store = SqliteStore::open(folder, options.clone()).unwrap();
     let start = Instant::now();
     let content_bytes = fill(&store, memories, None, random);
     let rate = memories as f64 / start.elapsed().as_secs_f64();
@@ -410,7 +410,7 @@ fn searches(folder: &Path, memories: usize, random: &mut Random) {
     drop(store);
     println!("the index from the tables, in memory:");
     first_results(folder);
-    let store = SqliteStore::open(folder, options).unwrap();
+    let store = SqliteStore::open(folder, options.clone()).unwrap();
     warm_searches(&store, random);
     report(
         "index: bytes per passage",
@@ -422,7 +422,7 @@ fn searches(folder: &Path, memories: usize, random: &mut Random) {
         folder,
         Options {
             segment_min: 0,
-            ..options
+            ..options.clone()
         },
     )
     .unwrap();

@@ -10,6 +10,7 @@ use rusqlite::{Connection, OpenFlags};
 
 use crate::failure::{Failure, Result};
 use crate::integrity::checksum;
+use crate::key::{self, StoreKey};
 use crate::opening::files::OpenFiles;
 use crate::opening::versions::{describe_read, refuse_upgraded};
 
@@ -24,7 +25,8 @@ const SETTINGS: &str = "PRAGMA synchronous = FULL;
     PRAGMA cache_size = -1024;
     PRAGMA journal_size_limit = 16777216;
     PRAGMA trusted_schema = OFF;
-    PRAGMA secure_delete = ON;";
+    PRAGMA secure_delete = ON;
+    PRAGMA temp_store = FILE;";
 /// Statements that a connection keeps prepared.
 const STATEMENTS_CACHED: usize = 64;
 /// Connections that wait for the next read.
@@ -43,6 +45,8 @@ pub(crate) struct Database {
     pub(crate) busy_timeout: Duration,
     pub(crate) access: Access,
     pub(crate) files: Arc<OpenFiles>,
+    /// None if it is not encrypted.
+    pub(crate) key: Option<StoreKey>,
 }
 
 /// The use that connections may make of the database.
@@ -64,7 +68,13 @@ impl Database {
             path,
             busy_timeout,
             access: Access::ReadWrite,
+            key: None,
         }
+    }
+
+    /// The same with a key, if it has one.
+    pub(crate) fn with_key(self, key: Option<StoreKey>) -> Self {
+        Database { key, ..self }
     }
 
     /// A connection that may write, if the database can be written. The file must exist, and be the
@@ -99,11 +109,17 @@ impl Database {
 
     fn set_up(&self, connection: Connection) -> rusqlite::Result<Connection> {
         connection.busy_timeout(self.busy_timeout)?;
+        if let Some(key) = &self.key {
+            key.apply(&connection)?;
+        }
         // Without this, SQLite prepares a statement again whenever another value is bound to a
         // bound of a range.
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         connection.set_prepared_statement_cache_capacity(STATEMENTS_CACHED);
         connection.execute_batch(SETTINGS)?;
+        if self.key.is_some() {
+            connection.execute_batch(key::SETTINGS)?;
+        }
         if self.access == Access::Immutable {
             // Because the folder for temporary files may be on the same full disk.
             connection.execute_batch("PRAGMA temp_store = MEMORY")?;
@@ -183,6 +199,11 @@ impl Readers {
             state: Mutex::default(),
             freed: Condvar::new(),
         }
+    }
+
+    /// The key of the database, if it is encrypted.
+    pub(crate) fn key(&self) -> Option<&StoreKey> {
+        self.database.key.as_ref()
     }
 
     fn state(&self) -> MutexGuard<'_, ReadersState> {

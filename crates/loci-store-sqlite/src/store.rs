@@ -15,6 +15,7 @@ use loci_core::{
 use rusqlite::Connection;
 
 use crate::failure;
+use crate::key::StoreKey;
 use crate::opening::files::write_fault;
 use crate::opening::identity::StoreId;
 use crate::opening::open::Options;
@@ -51,11 +52,8 @@ impl SqliteStore {
     /// # Errors
     /// Each kind of [`OpenError`], with the way out.
     pub fn open(folder: &Path, options: Options) -> Result<Self, OpenError> {
-        Ok(SqliteStore::of(
-            folder,
-            options,
-            OpenDatabase::open(folder, options)?,
-        ))
+        let opened = OpenDatabase::open(folder, &options)?;
+        Ok(SqliteStore::of(folder, options, opened))
     }
 
     /// Opens a store that cannot be written, as it is. Nothing in its folder changes; every write
@@ -65,7 +63,7 @@ impl SqliteStore {
     /// # Errors
     /// Each kind of [`OpenError`], with the way out: [`OpenError::ReadOnly`], if there is no store.
     pub fn open_read_only(folder: &Path, options: Options) -> Result<Self, OpenError> {
-        let opened = read_only::open(folder, options)?;
+        let opened = read_only::open(folder, &options)?;
         Ok(SqliteStore::of(folder, options, opened))
     }
 
@@ -160,7 +158,7 @@ impl SqliteStore {
         }
         *looked_at = Some(Instant::now());
         let mut place = self.opened.write().unwrap_or_else(PoisonError::into_inner);
-        match OpenDatabase::open(&self.folder, self.options) {
+        match OpenDatabase::open(&self.folder, &self.options) {
             Ok(opened) => {
                 *place = Some(Arc::new(opened));
                 *looked_at = None;
@@ -168,7 +166,7 @@ impl SqliteStore {
             }
             Err(error) => {
                 tracing::debug!(%error, "the store stays open to be read");
-                if is_changed && let Ok(opened) = read_only::open(&self.folder, self.options) {
+                if is_changed && let Ok(opened) = read_only::open(&self.folder, &self.options) {
                     *place = Some(Arc::new(opened));
                 }
             }
@@ -212,13 +210,18 @@ impl SqliteStore {
     }
 
     fn is_there(&self) -> bool {
+        let Ok(key) = StoreKey::of(&self.options.keys, &self.folder) else {
+            return false;
+        };
         let found = || {
-            StoreId::in_file(&self.folder.join(DATABASE))
+            StoreId::in_file(&self.folder.join(DATABASE), key.as_ref())
                 .ok()
                 .flatten()
                 .map(|(store, _)| store)
         };
-        self.store.is_some() && identity::compare(&self.folder).is_ok() && found() == self.store
+        self.store.is_some()
+            && identity::compare(&self.folder, key.as_ref()).is_ok()
+            && found() == self.store
     }
 
     /// Opens the store in the folder, unless it is gone, or another one.
@@ -226,7 +229,7 @@ impl SqliteStore {
         if !self.is_there() {
             return Err(self.is_away());
         }
-        let opened = OpenDatabase::open(&self.folder, self.options)?;
+        let opened = OpenDatabase::open(&self.folder, &self.options)?;
         let store = opened
             .readers
             .read(|connection| Ok(StoreId::of(connection)?))?;

@@ -1,15 +1,19 @@
 //! The files of a store in SQLite, for commands that work on them while it is closed.
 
+use std::fs::File;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use loci_core::{
     FilesLock, Holder, InspectionReport, OpenFault, RebuildReport, Result, SalvageReport,
     StoreFiles, Timestamp, VisitRecord,
 };
+use loci_keys::Keys;
 
 use crate::index::segment::INDEX_FOLDER;
 use crate::integrity::rebuild::rebuild;
 use crate::integrity::salvage::salvage;
+use crate::key::StoreKey;
 use crate::opening::copies::RESTORE_MARK;
 use crate::opening::files::log_of;
 use crate::opening::open::Options;
@@ -18,10 +22,14 @@ use crate::opening::presence::ExclusiveLock;
 use crate::opening::{backup, folder, holders, presence};
 use crate::store::SqliteStore;
 
+/// The first bytes of a database that is not encrypted.
+const MAGIC: &[u8; 16] = b"SQLite format 3\0";
+
 /// The files of the store in a folder.
 #[derive(Debug, Clone)]
 pub struct SqliteFiles {
     folder: PathBuf,
+    keys: Keys,
 }
 
 impl SqliteFiles {
@@ -29,6 +37,29 @@ impl SqliteFiles {
     pub fn new(folder: &Path) -> Self {
         SqliteFiles {
             folder: folder.to_owned(),
+            keys: Keys::default(),
+        }
+    }
+
+    /// The same, with the ways to the key of an encrypted store.
+    #[must_use]
+    pub fn with_keys(self, keys: Keys) -> Self {
+        SqliteFiles { keys, ..self }
+    }
+
+    /// The key of a database: that of the folder that it lies in, or of the store itself. None for
+    /// one that is not encrypted.
+    fn key_of(&self, database: &Path) -> Result<Option<StoreKey>, OpenError> {
+        let mut head = Vec::new();
+        File::open(database)
+            .and_then(|file| file.take(MAGIC.len() as u64).read_to_end(&mut head))
+            .map_err(|error| OpenError::from_io(&error, database))?;
+        if head == MAGIC {
+            return Ok(None);
+        }
+        match StoreKey::beside(&self.keys, database)? {
+            Some(key) => Ok(Some(key)),
+            None => StoreKey::of(&self.keys, &self.folder),
         }
     }
 
@@ -83,7 +114,11 @@ impl StoreFiles for SqliteFiles {
     }
 
     fn is_corrupt(&self) -> bool {
-        let opened = || SqliteStore::open(&self.folder, Options::default());
+        let options = Options {
+            keys: self.keys.clone(),
+            ..Options::default()
+        };
+        let opened = || SqliteStore::open(&self.folder, options.clone());
         self.database().exists()
             && matches!(
                 opened(),
@@ -92,15 +127,15 @@ impl StoreFiles for SqliteFiles {
     }
 
     fn inspect(&self, copy: &Path) -> Result<InspectionReport, loci_core::OpenError> {
-        Ok(backup::inspect(copy)?)
+        Ok(backup::inspect(copy, self.key_of(copy)?)?)
     }
 
     fn salvage(&self, now: Timestamp, visit: &mut VisitRecord<'_>) -> Result<SalvageReport> {
-        salvage(&self.database(), now, visit)
+        salvage(&self.database(), &self.keys, now, visit)
     }
 
     fn rebuild(&self, fresh: &Path, now: Timestamp) -> Result<RebuildReport> {
-        rebuild(&self.database(), fresh, now)
+        rebuild(&self.database(), &self.keys, fresh, now)
     }
 }
 
@@ -111,6 +146,7 @@ impl From<OpenError> for loci_core::OpenError {
             OpenError::ReadOnly { .. } => OpenFault::ReadOnly,
             OpenError::Full { .. } => OpenFault::Full,
             OpenError::Restoring { .. } => OpenFault::Restoring,
+            OpenError::Locked { .. } => OpenFault::Locked,
             OpenError::NotADatabase { .. } | OpenError::Damaged { .. } => OpenFault::Corrupt,
             OpenError::Newer { .. }
             | OpenError::NewerAnalysis { .. }

@@ -3,6 +3,7 @@
 
 mod common;
 mod connect;
+mod encrypt;
 mod examples;
 mod history;
 mod import;
@@ -26,11 +27,12 @@ use loci_server::ToolPrefix;
 pub use self::common::Common;
 use self::common::given;
 pub use self::connect::{Connect, SERVER_NAME};
+pub use self::encrypt::{Encrypt, RemovableWay};
 pub use self::examples::{command_line, examples};
 pub use self::history::{Diff, History};
 pub use self::import::Import;
 pub use self::model::Model;
-pub use self::restore::Restore;
+pub use self::restore::{Backup, Restore};
 pub use self::review::{Review, ReviewList};
 pub use self::trust::Trust;
 pub use self::undo::{Consolidate, Undo};
@@ -123,6 +125,15 @@ pub enum Command {
         override_usage = "loci restore <FILE> [--replace]\n       loci restore <ID> <VERSION>"
     )]
     Restore(Restore),
+    /// Encrypt the store, or change what opens it
+    ///
+    /// Database, log, index, backups, stored replies and versions, under a key that a key file, a passphrase, the keyring
+    /// of the system or the recovery key opens. Notes stay files that people edit. No other loci may use the data folder
+    /// during that time. What is in the clear afterwards, and why, is said at its end. `loci mcp`, `serve`, hooks and the
+    /// page find the key in the keyring, the setting `encryption.key_file` or `LOCI_PASSPHRASE`, and ask nothing.
+    Encrypt(Encrypt),
+    /// Put an encrypted store back into the clear
+    Decrypt,
     /// Copy everything from one store into another, of any kind, and compare the two
     ///
     /// From a folder to a PostgreSQL server, or back: every record, with vectors, so that nothing is
@@ -356,13 +367,6 @@ pub struct Export {
     /// obsidian, basic-memory, mempalace: a folder that these read; server-memory, mem0: a file
     #[arg(long, value_name = "FORMAT", default_value = "jsonl", value_parser = ["jsonl", "markdown", "obsidian", "basic-memory", "mempalace", "server-memory", "mem0"])]
     pub format: String,
-}
-
-#[derive(Args)]
-pub struct Backup {
-    /// The file, which must not be there yet
-    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub file: PathBuf,
 }
 
 #[derive(Args)]

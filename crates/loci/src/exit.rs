@@ -21,11 +21,13 @@ pub enum Exit {
     Address = 6,
     /// The embedding model cannot be used.
     Model = 7,
+    /// The store is encrypted, and its key is not there.
+    Key = 8,
 }
 
 impl Exit {
     /// Every code with its meaning, for the documentation.
-    pub const ALL: [(Exit, &'static str); 7] = [
+    pub const ALL: [(Exit, &'static str); 8] = [
         (Exit::Failure, "the command failed"),
         (Exit::Usage, "the arguments or settings cannot be used"),
         (Exit::NotFound, "there is no such memory or token"),
@@ -42,6 +44,10 @@ impl Exit {
             "the address cannot be used (taken, not permitted, or not of this machine)",
         ),
         (Exit::Model, "the embedding model cannot be used"),
+        (
+            Exit::Key,
+            "the store is encrypted, and its key is not there or is another one",
+        ),
     ];
 }
 
@@ -68,7 +74,7 @@ impl Failure {
         let code = match self.exit {
             Exit::NotFound => ErrorCode::NotFound,
             Exit::Usage => ErrorCode::InvalidArgument,
-            Exit::DataFolder => ErrorCode::Unavailable,
+            Exit::DataFolder | Exit::Key => ErrorCode::Unavailable,
             Exit::Database => ErrorCode::Corrupt,
             Exit::Failure | Exit::Address | Exit::Model => ErrorCode::Internal,
         };

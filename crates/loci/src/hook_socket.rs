@@ -2,7 +2,7 @@
 //! index and the model, which a hook would have to load for each prompt.
 //!
 //! Each process has a socket of its own in a folder of the data folder that only its owner can
-//! enter. A hook asks the first one that answers, and works by itself if none does
+//! enter. An encrypted store seals the messages with its key. A hook asks the first one that answers, and works by itself if none does
 //! ([ADR 54](../../../docs/adr/0054-a-prompt-brings-up-memories.md)).
 
 use std::io;
@@ -14,6 +14,7 @@ use std::{fs, process};
 use loci_archive::files::create_private_folder;
 use loci_engine::Engine;
 use loci_hooks::prompt::{Prompt, PromptMemories, log_shown, surfaced};
+use loci_keys::{SEALED_FROM, SubKey, open_bytes, seal_bytes};
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{UnixListener, UnixStream};
@@ -26,12 +27,12 @@ use crate::models::search_of_prompts;
 use crate::output::notice;
 use crate::own_server::RUN_FOLDER;
 use crate::settings::Settings;
-use crate::store::StoreId;
+use crate::store::{StoreId, StoreLocation};
 
 /// The version of the form of questions and answers.
 const FORM: u32 = 4;
 /// The most bytes of a question or an answer.
-const BYTES_MAX: u64 = 64 << 10;
+const BYTES_MAX: u64 = (64 << 10) + SEALED_FROM as u64;
 /// The time in which a hook sends its question.
 const QUESTION_TIMEOUT: Duration = Duration::from_secs(1);
 /// The time for which a hook waits for an answer, of all processes together; one may have to load
@@ -39,6 +40,46 @@ const QUESTION_TIMEOUT: Duration = Duration::from_secs(1);
 const ANSWER_TIMEOUT: Duration = Duration::from_millis(400);
 /// The most questions that a process answers at once.
 const QUESTIONS_MAX: usize = 4;
+
+/// The keys of an encrypted store for both ways; none for one in the clear.
+#[derive(Clone, Default)]
+struct Seals(Option<(SubKey, SubKey)>);
+
+impl Seals {
+    /// Returns the keys of the store that the settings name; `None` if it is encrypted and its key is not
+    /// there.
+    fn of(settings: &Settings) -> Option<Self> {
+        let StoreLocation::Folder { folder, options } = settings.store.location(&settings.data)
+        else {
+            return Some(Seals::default());
+        };
+        let key = options.keys.of(&folder).ok()?;
+        Some(Seals(key.map(|key| {
+            (key.subkey("hook question"), key.subkey("hook answer"))
+        })))
+    }
+
+    fn question(&self) -> Option<&SubKey> {
+        self.0.as_ref().map(|(question, _)| question)
+    }
+
+    fn answer(&self) -> Option<&SubKey> {
+        self.0.as_ref().map(|(_, answer)| answer)
+    }
+}
+
+/// Seals a message, if there is a key.
+fn seal(key: Option<&SubKey>, message: Vec<u8>) -> io::Result<Vec<u8>> {
+    key.map_or(Ok(message.clone()), |key| seal_bytes(key, &message))
+}
+
+/// Opens a message, if there is a key.
+fn unseal(key: Option<&SubKey>, message: Vec<u8>) -> io::Result<Vec<u8>> {
+    match key {
+        Some(key) => Ok(open_bytes(key, &message)?.to_vec()),
+        None => Ok(message),
+    }
+}
 
 /// The question of a hook.
 #[derive(Serialize, Deserialize)]
@@ -78,6 +119,7 @@ pub fn listen(settings: &Settings, kind: &str, engine: &Arc<Engine>) -> Option<H
     if search_of_prompts(settings) != settings.search {
         return None;
     }
+    let seals = Seals::of(settings)?;
     let folder = settings.data.join(RUN_FOLDER);
     let file = folder.join(format!("{kind}-{}.socket", process::id()));
     let (engine, store, own) = (Arc::clone(engine), store_of(settings), file.clone());
@@ -89,7 +131,7 @@ pub fn listen(settings: &Settings, kind: &str, engine: &Arc<Engine>) -> Option<H
                 return;
             }
         };
-        if let Err(error) = answer_all(&listener, &engine, &Arc::new(store)).await {
+        if let Err(error) = answer_all(&listener, &engine, &Arc::new((store, seals))).await {
             tracing::warn!(%error, "hooks cannot ask this process any more; they work by themselves");
         }
     });
@@ -112,13 +154,13 @@ async fn bind(folder: &Path, file: &Path) -> io::Result<UnixListener> {
 async fn answer_all(
     listener: &UnixListener,
     engine: &Arc<Engine>,
-    store: &Arc<StoreId>,
+    served: &Arc<(StoreId, Seals)>,
 ) -> io::Result<()> {
     let questions = Arc::new(Semaphore::new(QUESTIONS_MAX));
     loop {
         let share = Arc::clone(&questions).acquire_owned().await;
         let (mut stream, _) = listener.accept().await?;
-        let (engine, store) = (Arc::clone(engine), Arc::clone(store));
+        let (engine, served) = (Arc::clone(engine), Arc::clone(served));
         tokio::spawn(async move {
             let mut question = Vec::new();
             let mut limited = (&mut stream).take(BYTES_MAX);
@@ -127,13 +169,22 @@ async fn answer_all(
                 return;
             }
             let answered = spawn_blocking({
-                let engine = Arc::clone(&engine);
-                move || answer(&engine, &store, &question)
+                let (engine, served) = (Arc::clone(&engine), Arc::clone(&served));
+                move || match unseal(served.1.question(), question) {
+                    Ok(question) => answer(&engine, &served.0, &question),
+                    Err(error) => {
+                        let reason = format!("the question is sealed with another key: {error}");
+                        (Answer::Refused(reason), None)
+                    }
+                }
             });
             let Ok((answer, shown)) = answered.await else {
                 return;
             };
-            let Ok(bytes) = serde_json::to_vec(&answer) else {
+            let sealed = serde_json::to_vec(&answer)
+                .map_err(io::Error::from)
+                .and_then(|bytes| seal(served.1.answer(), bytes));
+            let Ok(bytes) = sealed else {
                 return;
             };
             let written = timeout(QUESTION_TIMEOUT, stream.write_all(&bytes)).await;
@@ -197,7 +248,10 @@ pub fn ask(settings: &Settings, prompt: &Prompt) -> Result<Option<String>, NoAns
         store: store_of(settings),
         prompt: prompt.clone(),
     };
-    let question = serde_json::to_vec(&question)?;
+    let Some(seals) = Seals::of(settings) else {
+        return Err(NoAnswer::Silence);
+    };
+    let question = seal(seals.question(), serde_json::to_vec(&question)?)?;
     let files = sockets(&settings.data.join(RUN_FOLDER));
     if files.is_empty() {
         return Err(NoAnswer::Silence);
@@ -206,14 +260,18 @@ pub fn ask(settings: &Settings, prompt: &Prompt) -> Result<Option<String>, NoAns
         .enable_all()
         .build()?;
     runtime
-        .block_on(async { timeout(ANSWER_TIMEOUT, ask_all(&files, &question)).await })
+        .block_on(async { timeout(ANSWER_TIMEOUT, ask_all(&files, &question, &seals)).await })
         .unwrap_or(Err(NoAnswer::Silence))
 }
 
 /// Asks one process after the other, until one answers.
-async fn ask_all(files: &[PathBuf], question: &[u8]) -> Result<Option<String>, NoAnswer> {
+async fn ask_all(
+    files: &[PathBuf],
+    question: &[u8],
+    seals: &Seals,
+) -> Result<Option<String>, NoAnswer> {
     for file in files {
-        match exchange(file, question).await {
+        match exchange(file, question, seals).await {
             Ok(Answer::Surfaced(text)) => return Ok(text),
             Ok(Answer::Refused(reason)) => {
                 tracing::debug!(file = %file.display(), reason, "a process does not answer the hook");
@@ -226,12 +284,13 @@ async fn ask_all(files: &[PathBuf], question: &[u8]) -> Result<Option<String>, N
     Err(NoAnswer::Silence)
 }
 
-async fn exchange(file: &Path, question: &[u8]) -> io::Result<Answer> {
+async fn exchange(file: &Path, question: &[u8], seals: &Seals) -> io::Result<Answer> {
     let mut stream = connect(file).await?;
     stream.write_all(question).await?;
     stream.shutdown().await?;
     let mut answer = Vec::new();
     stream.take(BYTES_MAX).read_to_end(&mut answer).await?;
+    let answer = unseal(seals.answer(), answer)?;
     Ok(serde_json::from_slice(&answer)?)
 }
 

@@ -27,6 +27,7 @@ mod former_models;
 mod hook_socket;
 mod listing;
 mod machine;
+mod memory_folder;
 pub mod models;
 pub mod output;
 mod own_program;
@@ -36,6 +37,7 @@ mod panics;
 mod past;
 pub mod progress;
 mod query_prefetch;
+mod sealed_backup;
 pub mod secret;
 mod sent_requests;
 pub mod settings;
@@ -43,6 +45,7 @@ mod signal;
 pub mod store;
 mod store_replacement;
 mod style;
+mod terminal;
 mod time_format;
 pub mod wiring;
 
@@ -178,13 +181,17 @@ fn run(cli: &Cli) -> Result<(), Failure> {
     } else {
         LevelFilter::WARN
     };
-    let settings = Settings {
+    let mut settings = Settings {
         all_users: cli.common.all_users,
         ..resolved(
             &cli.flags(),
             !matches!(cli.command, Command::Hook(Hook::Run { .. })),
         )?
     };
+    if is_of_a_person(&cli.command) {
+        settings.store.keys = settings.store.keys.asking(terminal::passphrase_of);
+    }
+    memory_folder::keep_temporary_files(&settings);
     warn_of_original(&cli.command);
     let traces = traces(&cli.command, &settings)?;
     start_log(&settings, usual, traces.as_ref());
@@ -203,6 +210,14 @@ fn run(cli: &Cli) -> Result<(), Failure> {
         return outcome;
     }
     outcome.map_err(|failure| corruption::explained(failure, &settings))
+}
+
+/// Returns whether a person starts this command and waits for it, who can be asked for a passphrase.
+fn is_of_a_person(command: &Command) -> bool {
+    !matches!(
+        command,
+        Command::Mcp(_) | Command::Serve(_) | Command::Page(_) | Command::Hook(_)
+    )
 }
 
 fn execute(command: &Command, settings: &Settings, output: Output) -> Result<(), Failure> {
@@ -250,6 +265,8 @@ fn execute(command: &Command, settings: &Settings, output: Output) -> Result<(),
             }
             _ => commands::restore::run(settings, arguments, output),
         },
+        Command::Encrypt(arguments) => commands::encrypt::run(settings, arguments, output),
+        Command::Decrypt => commands::decrypt::run(settings, output),
         Command::Migrate(arguments) => commands::migrate::run(settings, arguments, output),
         Command::Reindex { embeddings } => commands::reindex::run(settings, *embeddings, output),
         Command::Doctor(arguments) => commands::doctor::run(settings, arguments, output),

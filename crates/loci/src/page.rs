@@ -9,6 +9,7 @@ use std::fs;
 use std::future::Future;
 use std::io::{self, ErrorKind, Read};
 use std::net::IpAddr;
+use std::path::PathBuf;
 use std::pin::Pin;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -36,6 +37,7 @@ use crate::commands::doctor::{ModelLanguages, model_languages};
 use crate::corruption::BACKUPS;
 use crate::detected_hosts::{DetectedHost, HostConnection, detected_hosts};
 use crate::exit::Failure;
+use crate::memory_folder;
 use crate::own_program::OwnProgram;
 use crate::sent_requests::sent_requests;
 use crate::settings::{Origin, Row, Settings};
@@ -128,6 +130,8 @@ pub fn oauth(parts: &Parts) -> OAuth {
 /// Tells what this installation keeps.
 struct LocalInstallation {
     settings: Settings,
+    /// The folder with the folder of uploads: the data folder, or one in memory.
+    uploads: PathBuf,
     tokens: Arc<dyn TokenStore>,
     engine: Arc<Engine>,
 }
@@ -222,11 +226,11 @@ impl Installation for LocalInstallation {
     }
 
     fn begin_upload(&self, bytes: u64, file_name: Option<&str>) -> Result<Upload> {
-        files::begin_upload(&self.settings.data, bytes, file_name)
+        files::begin_upload(&self.uploads, bytes, file_name)
     }
 
     fn discard_upload(&self, name: &str) -> Result<()> {
-        let removed = fs::remove_dir_all(files::upload_folder(&self.settings.data, name)?);
+        let removed = fs::remove_dir_all(files::upload_folder(&self.uploads, name)?);
         match removed {
             Err(error) if error.kind() != ErrorKind::NotFound => Err(Error::unavailable(format!(
                 "the uploaded file cannot be removed: {error}"
@@ -240,14 +244,14 @@ impl Installation for LocalInstallation {
     }
 
     fn import(&self, name: &str, source: &ImportSource, work: ImportWork) -> Result<ImportReport> {
-        let file = files::upload_path(&self.settings.data, name)?.ok_or_else(|| {
+        let file = files::upload_path(&self.uploads, name)?.ok_or_else(|| {
             Error::not_found("the uploaded file was removed; choose it once more")
         })?;
         let is_counted = work == ImportWork::Count;
         let file = if is_counted {
             file
         } else {
-            files::take_upload(&self.settings.data, name)?
+            files::take_upload(&self.uploads, name)?
         };
         // This server embeds what is stored.
         let mut words: Vec<OsString> = vec!["--json".into(), "import".into(), (&file).into()];
@@ -265,7 +269,7 @@ impl Installation for LocalInstallation {
             output.map_err(not_started)
         });
         if !is_counted {
-            files::remove_taken(&self.settings.data);
+            files::remove_taken(&self.uploads);
         }
         let output = output?;
         let text = String::from_utf8_lossy(&output.stderr);
@@ -429,9 +433,11 @@ pub fn page(
     (provider, oauth): (Option<Arc<dyn SignInProvider>>, Option<OAuth>),
     (call_limit, bodies): (Option<Arc<CallLimit>>, Arc<Pool>),
 ) -> Arc<Page> {
-    files::remove_uploads(&settings.data);
+    let uploads = memory_folder::folder_of(settings).unwrap_or_else(|| settings.data.clone());
+    files::remove_uploads(&uploads);
     let installation = LocalInstallation {
         settings: settings.clone(),
+        uploads,
         tokens: parts.store.clone(),
         engine: Arc::clone(&parts.engine),
     };

@@ -759,6 +759,7 @@ mod tests {
                     [embedding]\nprovider = \"http\"\nurl = \"http://localhost:1/v1\"\nmodel = \"m\"\n\
                     api_key = \"k\"\ntimeout_seconds = 7\nmodel_folder = \"f\"\nruntime = \"onnxruntime\"\n\
                     [memory_tool]\nhelper = \"typescript\"\n\
+                    [encryption]\nkey_file = \"kf\"\npassphrase = \"pp\"\npassphrase_file = \"f\"\nrecovery_key = \"rk\"\n\
                     [rerank]\nprovider = \"folder\"\nmodel_folder = \"/r\"\n";
         let settings = settle(file, &[], &[]).unwrap();
         assert!(
@@ -818,8 +819,14 @@ mod tests {
                     migrates: false,
                     row_security: true,
                 },
+                keys: settings.store.keys.clone(),
             }
         );
+        let keys = settings.store.keys.sources();
+        assert_eq!(keys.key_file, Some(PathBuf::from("kf")));
+        let given = [&keys.passphrase, &keys.recovery]
+            .map(|secret| secret.as_ref().map(|secret| secret.as_str()));
+        assert_eq!(given, [Some("pp"), Some("rk")]);
         assert!(settings.logs_json);
         let Network {
             metrics_bind,

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use loci_archive::files::create_private_folder;
-use loci_core::{OpenError, OpenFault, OpenStore, StoreFiles};
+use loci_core::{InspectionReport, OpenError, OpenFault, OpenStore, StoreFiles};
+use loci_keys::{DataKey, Keys};
 use loci_store_postgres::{PostgresStore, without_password};
 use loci_store_sqlite::{Options, SqliteFiles, SqliteStore};
 use serde::{Deserialize, Serialize};
@@ -30,6 +31,8 @@ pub struct StoreSettings {
     pub index_file_memories: usize,
     /// The options of a store on a server.
     pub server: ServerSettings,
+    /// The ways to the key of an encrypted store.
+    pub keys: Keys,
 }
 
 /// The place of a store.
@@ -89,6 +92,7 @@ impl StoreSettings {
             options: Options {
                 busy_timeout: self.busy_timeout,
                 segment_min: self.index_file_memories,
+                keys: self.keys.clone(),
             },
         }
     }
@@ -209,7 +213,7 @@ impl StoreLocation {
     pub fn open(&self) -> Result<Arc<dyn OpenStore>, OpenError> {
         Ok(match self {
             StoreLocation::Folder { folder, options } => {
-                Arc::new(SqliteStore::open(folder, *options)?)
+                Arc::new(SqliteStore::open(folder, options.clone())?)
             }
             StoreLocation::Server(options) => {
                 let store = PostgresStore::open(options.clone());
@@ -234,7 +238,7 @@ impl StoreLocation {
         let StoreLocation::Folder { folder, .. } = self else {
             return true;
         };
-        let files = files_in(folder);
+        let files = files_in(folder, &Keys::default());
         let of_store = [files.database(), files.log(), files.restore_mark()];
         let is_there = |path: &PathBuf| path.try_exists().unwrap_or(true);
         of_store.iter().any(is_there) || files.was_opened()
@@ -277,8 +281,8 @@ impl StoreLocation {
         match self {
             StoreLocation::Folder { folder, options } => {
                 let store = match fault {
-                    OpenFault::Full => SqliteStore::open_on_full_disk(folder, *options)?,
-                    _ => SqliteStore::open_read_only(folder, *options)?,
+                    OpenFault::Full => SqliteStore::open_on_full_disk(folder, options.clone())?,
+                    _ => SqliteStore::open_read_only(folder, options.clone())?,
                 };
                 let is_copied = store.copy().is_some();
                 Ok((Arc::new(store), is_copied))
@@ -293,7 +297,7 @@ impl StoreLocation {
     /// [`Exit::Usage`] if the store is not kept in files, with what to do instead.
     pub fn files(&self) -> Result<Box<dyn StoreFiles>, Failure> {
         match self {
-            StoreLocation::Folder { folder, .. } => Ok(files_in(folder)),
+            StoreLocation::Folder { folder, options } => Ok(files_in(folder, &options.keys)),
             StoreLocation::Server(options) => Err(Failure::new(
                 Exit::Usage,
                 format!(
@@ -339,15 +343,30 @@ impl StoreLocation {
 }
 
 /// The files of a store in this folder, whether or not there is one.
-pub fn files_in(folder: &Path) -> Box<dyn StoreFiles> {
-    Box::new(SqliteFiles::new(folder))
+pub fn files_in(folder: &Path, keys: &Keys) -> Box<dyn StoreFiles> {
+    Box::new(SqliteFiles::new(folder).with_keys(keys.clone()))
+}
+
+/// Copies the database in a file into a new file, which is encrypted with the second key, or in the
+/// clear without one. Checks the copy, which has all that was in the database.
+///
+/// # Errors
+/// The fault, with the remedy; the copy is worth nothing then.
+pub fn recrypt(
+    database: (&Path, Option<&DataKey>),
+    copy: (&Path, Option<&DataKey>),
+) -> Result<InspectionReport, OpenError> {
+    Ok(loci_store_sqlite::recrypt(database, copy)?)
 }
 
 /// The failure of a command whose store does not open.
 pub fn open_failure(error: &OpenError) -> Failure {
-    use loci_core::OpenFault::{Corrupt, Database, Full, InUse, Place, ReadOnly, Restoring};
+    use loci_core::OpenFault::{
+        Corrupt, Database, Full, InUse, Locked, Place, ReadOnly, Restoring,
+    };
     let exit = match error.fault {
         Corrupt | Database => Exit::Database,
+        Locked => Exit::Key,
         Full | InUse | ReadOnly | Restoring | Place => Exit::DataFolder,
     };
     Failure::new(exit, &error.message)
@@ -364,6 +383,7 @@ mod tests {
             (OpenFault::Database, Exit::Database),
             (OpenFault::ReadOnly, Exit::DataFolder),
             (OpenFault::InUse, Exit::DataFolder),
+            (OpenFault::Locked, Exit::Key),
         ] {
             let message = "why".to_owned();
             let failure = open_failure(&OpenError { fault, message });
@@ -388,6 +408,7 @@ mod tests {
                 migrates: true,
                 row_security: false,
             },
+            keys: Keys::default(),
         };
         let id = |place, schema| settings(place, schema).location(data).id();
         let folder = |path: &str| StorePlace::Folder(PathBuf::from(path));

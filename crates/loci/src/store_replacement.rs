@@ -6,7 +6,7 @@
 //! 2. [`commit`] writes `restoring/decided.json`, which names the moves. This one rename decides:
 //!    from then on no loci opens the store before [`complete`] has ended.
 //! 3. [`complete`] deletes the old index, and moves the old database with its log files into
-//!    `replaced`; only when that is durable, so that no program can ever apply the old log to the
+//!    `replaced`, and the file of its key; only when that is durable, so that no program can ever apply the old log to the
 //!    new database, it moves the new database in. Then note by note: the old file to `replaced`,
 //!    the new one in. The files that still lie in `restoring` are not done yet, so that it can
 //!    start again after any step.
@@ -22,6 +22,7 @@ use loci_archive::backup::{DATABASE, NOTES, sha256_of};
 use loci_archive::files::{create_private, flush_folder, write_privately};
 use loci_archive::listing;
 use loci_core::{FilesLock, OpenFault, StoreFiles};
+use loci_keys::FILE as KEY_FILE;
 use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 
@@ -51,6 +52,9 @@ pub struct StoreReplacement {
     pub notes: PathBuf,
     /// The files in it that are not in the backup.
     pub aside: Vec<String>,
+    /// True if the new database is encrypted, and the file with its key comes with it.
+    #[serde(default)]
+    pub is_encrypted: bool,
 }
 
 /// Returns a free name for the folder of the files that are replaced at that moment.
@@ -117,6 +121,7 @@ fn carry_out(
             before("a file of the old database")?;
             put_aside(&file, &replaced.join(file.file_name().unwrap_or_default()))?;
         }
+        place_key(&replacement, folder, &staging, &replaced, before)?;
         flush_folder(folder)?;
         before("the new database")?;
         fs::rename(staging.join(DATABASE), files.database())?;
@@ -147,6 +152,27 @@ fn carry_out(
     flush_folder(&staging)?;
     before("the end")?;
     fs::remove_dir_all(&staging)
+}
+
+/// Moves the file of the new key into place and the old one aside.
+fn place_key(
+    replacement: &StoreReplacement,
+    folder: &Path,
+    staging: &Path,
+    replaced: &Path,
+    before: &mut dyn FnMut(&'static str) -> io::Result<()>,
+) -> io::Result<()> {
+    before("the file of the old key")?;
+    let (new, place) = (staging.join(KEY_FILE), folder.join(KEY_FILE));
+    // After an interruption, the one in place may be the new one.
+    if !replacement.is_encrypted || new.exists() {
+        put_aside(&place, &replaced.join(KEY_FILE))?;
+    }
+    before("the file of the new key")?;
+    if replacement.is_encrypted && new.exists() {
+        fs::rename(new, place)?;
+    }
+    Ok(())
 }
 
 /// Moves a new note into place and the old one aside.
@@ -246,7 +272,7 @@ pub fn files_alone(settings: &Settings) -> Result<LockedFiles, Failure> {
         .folder()
         .canonicalize()
         .map_err(|error| unusable(files.folder(), &error))?;
-    let files = files_in(&folder);
+    let files = files_in(&folder, &settings.store.keys);
     complete(&*files).map_err(|error| unusable(&folder, &error))?;
     Ok((files, alone))
 }

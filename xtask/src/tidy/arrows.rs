@@ -65,6 +65,7 @@ pub static RULES: Rules = Rules {
         ("loci-core", 0),
         ("loci-databases", 0),
         ("loci-json", 0),
+        ("loci-keys", 0),
         ("loci-text", 1),
         ("loci-admission", 1),
         ("loci-embed", 1),

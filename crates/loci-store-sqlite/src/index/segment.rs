@@ -6,21 +6,26 @@
 //! database still remembers. Who writes it holds the lock `index/lock`, writes `index/segment.new`
 //! and gives it its name when it is whole. The program that removes it takes the new one away, too,
 //! and so stops a thread that writes one from what was there before.
+//!
+//! That of an encrypted store is sealed in the file, and each process opens it into memory of its
+//! own (`in_memory`).
 
 use std::fs::{self, File, Metadata, TryLockError};
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, Seek as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use loci_index::structures::segment::{Check, SectionWriter, Sections, Tag, u64_at};
+use loci_keys::{open_stream, seal_stream};
 use rusqlite::{Connection, OptionalExtension};
 
 use loci_index::Index;
 
 use crate::connection::{Access, Database};
 use crate::failure::Result;
+use crate::key::StoreKey;
 use crate::opening::identity::StoreId;
 use crate::opening::{folder, reanalysis, schema};
 use crate::statements::read;
@@ -163,6 +168,8 @@ fn checksum(connection: &Connection, row: i64) -> rusqlite::Result<i64> {
 pub(crate) struct Segment {
     folder: PathBuf,
     is_writable: bool,
+    /// None if the store is not encrypted.
+    key: Option<StoreKey>,
 }
 
 /// A new segment on its way, under the lock.
@@ -170,6 +177,7 @@ pub(crate) struct Segment {
 pub(crate) struct Draft {
     folder: PathBuf,
     file: File,
+    key: Option<StoreKey>,
     _lock: File,
 }
 
@@ -184,6 +192,7 @@ impl Segment {
         Segment {
             folder,
             is_writable: database.access == Access::ReadWrite,
+            key: database.key.clone(),
         }
     }
 
@@ -200,7 +209,13 @@ impl Segment {
         {
             return Err(ErrorKind::NotFound.into());
         }
-        File::open(path)
+        let mut file = File::open(path)?;
+        let Some(key) = &self.key else {
+            return Ok(file);
+        };
+        let mut opened = in_memory()?;
+        open_stream(&key.index, &mut file, &mut opened)?;
+        Ok(opened)
     }
 
     /// The index in the segment, as of the change that comes with it. None, if there is no segment,
@@ -262,7 +277,7 @@ impl Segment {
     /// Starts a new segment. Rows that are read from the database from now on may be in it. None,
     /// if this process may not write, or another one is at it.
     pub(crate) fn draft(&self) -> io::Result<Option<Draft>> {
-        if !self.is_writable {
+        if !self.is_writable || self.key.is_some() && !cfg!(target_os = "linux") {
             return Ok(None);
         }
         folder::create(&self.folder)?;
@@ -277,6 +292,7 @@ impl Segment {
         Ok(Some(Draft {
             folder: self.folder.clone(),
             file: folder::create_file(&path)?,
+            key: self.key.clone(),
             _lock: lock,
         }))
     }
@@ -305,11 +321,22 @@ impl Draft {
     ) -> io::Result<bool> {
         let new = self.folder.join(NEW);
         let written = (|| {
-            let mut out = SectionWriter::new(self.file.try_clone()?, Arc::clone(is_ending))?;
+            let out = match self.key {
+                Some(_) => in_memory()?,
+                None => self.file.try_clone()?,
+            };
+            let mut out = SectionWriter::new(out, Arc::clone(is_ending))?;
             out.begin(FACTS, Check::AtOpen)?;
             out.write(&facts.bytes())?;
             index.write(&mut out)?;
-            out.finish()?.sync_all()
+            let mut written = out.finish()?;
+            let Some(key) = &self.key else {
+                return written.sync_all();
+            };
+            written.rewind()?;
+            let mut sealed = &self.file;
+            seal_stream(&key.index, &mut written, &mut sealed)?;
+            sealed.sync_all()
         })();
         if let Err(error) = written {
             let _ = remove_file(&new);
@@ -328,6 +355,19 @@ impl Draft {
             }
         }
     }
+}
+
+/// A file that lies in memory alone, and goes with its last user.
+#[cfg(target_os = "linux")]
+fn in_memory() -> io::Result<File> {
+    use rustix::fs::{MemfdFlags, memfd_create};
+    Ok(memfd_create("loci-index", MemfdFlags::CLOEXEC)?.into())
+}
+
+/// Other systems have no such file: each process loads the index of an encrypted store.
+#[cfg(not(target_os = "linux"))]
+fn in_memory() -> io::Result<File> {
+    Err(ErrorKind::NotFound.into())
 }
 
 fn remove_file(path: &Path) -> io::Result<()> {

@@ -15,6 +15,7 @@ use rusqlite::types::ValueRef;
 pub(crate) use self::parts::check_in_parts;
 use self::tables::ChecksumReport;
 use crate::failure::{Result, damage, readable};
+use crate::key::StoreKey;
 use crate::opening::schema::Definition;
 use crate::opening::{reanalysis, schema};
 
@@ -60,9 +61,13 @@ impl ProblemRows {
 
 /// The problems of the database as of one moment. Reads the whole database; with `words`, also
 /// analyses every text again and compares the outcome with what is stored.
-pub(crate) fn check(connection: &Connection, words: bool) -> Result<Vec<Problem>> {
+pub(crate) fn check(
+    connection: &Connection,
+    key: Option<&StoreKey>,
+    words: bool,
+) -> Result<Vec<Problem>> {
     let snapshot = connection.unchecked_transaction()?;
-    let mut problems = structure::check(&snapshot)?;
+    let mut problems = structure::check(&snapshot, key)?;
     let has_sound_structure = problems.is_empty();
     if definitions(&snapshot, schema::definitions()?, &mut problems)? {
         let ChecksumReport { broken, .. } =
@@ -110,8 +115,12 @@ pub(crate) fn check_older(connection: &Connection) -> Result<Vec<Problem>> {
 }
 
 /// The same for one that comes from elsewhere: it may have no definitions beyond that schema.
-pub(crate) fn check_foreign(connection: &Connection, schema: i64) -> Result<Vec<Problem>> {
-    let mut problems = structure::check(connection)?;
+pub(crate) fn check_foreign(
+    connection: &Connection,
+    key: Option<&StoreKey>,
+    schema: i64,
+) -> Result<Vec<Problem>> {
+    let mut problems = structure::check(connection, key)?;
     foreign_definitions(
         connection,
         &schema::definitions_of(schema)?,

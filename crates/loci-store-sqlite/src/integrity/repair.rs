@@ -60,7 +60,9 @@ impl Work<'_> {
 
     /// Returns whether a row that a caller filed is known to be corrupt or lost.
     fn is_damaged(&self) -> Result<bool> {
-        let problems = self.readers.read(|connection| check(connection, false))?;
+        let problems = self
+            .readers
+            .read(|connection| check(connection, self.readers.key(), false))?;
         Ok(problems
             .iter()
             .any(|problem| problem.kind == ProblemKind::Damaged))

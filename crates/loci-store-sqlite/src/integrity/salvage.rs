@@ -38,6 +38,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use loci_core::{Archived, Error, SalvageReport, Timestamp};
+use loci_keys::Keys;
 
 use self::database_file::{DatabaseFile, PageKind};
 use self::dbdata::{PageReader, PageRecord};
@@ -47,6 +48,7 @@ pub(crate) use self::scratch::{SalvageScope, Scratch};
 use self::trees::{MissingPages, Trees};
 use crate::failure::Result;
 use crate::integrity::doctor::integrity;
+use crate::key::StoreKey;
 use crate::opening::{identity, schema};
 use crate::tables;
 use crate::tables::TABLES;
@@ -98,7 +100,7 @@ impl Report {
 /// Reads all rows that are whole of the database in this file and of its write-ahead log, whatever
 /// else is corrupt, and gives the records that they make to `visit` in the order of
 /// [`ArchiveStore::archive`](loci_core::ArchiveStore::archive), which also says what is left out at
-/// `now`. Each record is as it was written, but for one thing: how often a memory was returned is 0
+/// `now`. An encrypted database needs its key. Each record is as it was written, but for one thing: how often a memory was returned is 0
 /// if that is lost. Neither file is changed; no process may change them while it runs.
 ///
 /// # Errors
@@ -106,37 +108,45 @@ impl Report {
 /// first error of `visit`.
 pub fn salvage(
     database: &Path,
+    keys: &Keys,
     now: Timestamp,
     visit: &mut dyn FnMut(Archived) -> loci_core::Result<()>,
 ) -> Result<SalvageReport, Error> {
-    let (scratch, mut report) = collect(database, now, SalvageScope::Filed)?;
+    let key = StoreKey::beside(keys, database).map_err(Error::from)?;
+    let (scratch, mut report) = collect(database, key.as_ref(), now, SalvageScope::Filed)?;
     report.salvaged.records = scratch.hand_out(now, visit)?;
     Ok(report.salvaged)
 }
 
 /// Counts the rows of each table that callers filed which are found in any page, whether or not a
 /// tree leads to it.
-pub(crate) fn found_rows(database: &Path) -> Result<BTreeMap<&'static str, i64>> {
-    let file = Arc::new(DatabaseFile::open(database)?);
-    search(&file, SalvageScope::Filed)?.0.counts()
+pub(crate) fn found_rows(
+    database: &Path,
+    key: Option<&StoreKey>,
+) -> Result<BTreeMap<&'static str, i64>> {
+    let file = Arc::new(DatabaseFile::open(database, key)?);
+    search(&file, SalvageScope::Filed, key.is_some())?
+        .0
+        .counts()
 }
 
 /// Collects the rows of a database file, and reports which are lost.
 pub(crate) fn collect(
     database: &Path,
+    key: Option<&StoreKey>,
     now: Timestamp,
     wanted: SalvageScope,
 ) -> Result<(Scratch, Report)> {
     if let Some(folder) = database.parent() {
-        identity::compare(folder).map_err(Error::from)?;
+        identity::compare(folder, key).map_err(Error::from)?;
     }
-    let file = Arc::new(DatabaseFile::open(database)?);
-    let (scratch, mut report) = search(&file, wanted)?;
+    let file = Arc::new(DatabaseFile::open(database, key)?);
+    let (scratch, mut report) = search(&file, wanted, key.is_some())?;
     scratch.report_lost(now, &mut report)?;
     // A row may be lost without a trace.
     if report.salvaged.is_whole()
         && file.pages > 0
-        && let Some(problem) = integrity::first_fault(file.path())?
+        && let Some(problem) = integrity::first_fault(file.path(), key)?
     {
         report.lose(format!(
             "rows without a trace, if any: SQLite's integrity check says: {problem}"
@@ -146,7 +156,11 @@ pub(crate) fn collect(
 }
 
 /// Collects the rows of all pages.
-fn search(file: &Arc<DatabaseFile>, wanted: SalvageScope) -> Result<(Scratch, Report)> {
+fn search(
+    file: &Arc<DatabaseFile>,
+    wanted: SalvageScope,
+    in_memory: bool,
+) -> Result<(Scratch, Report)> {
     let mut report = Report::default();
     for (number, problem) in &file.problems {
         report.damage(DamagedPage {
@@ -156,7 +170,7 @@ fn search(file: &Arc<DatabaseFile>, wanted: SalvageScope) -> Result<(Scratch, Re
     }
     let reader = PageReader::new(Arc::clone(file))?;
     let trees = Trees::walk(file, &reader, &mut report)?;
-    let (scratch, formats) = Scratch::new(wanted)?;
+    let (scratch, formats) = Scratch::new(wanted, in_memory)?;
     report_version(file, &trees, &scratch, &mut report)?;
     report_missing_pages(file, &trees, &mut report);
     let mut search = Search {

@@ -10,6 +10,7 @@ use rusqlite::Connection;
 use crate::connection::Database;
 use crate::failure::Failure;
 use crate::integrity::doctor;
+use crate::key::StoreKey;
 use crate::opening::copies::copy;
 use crate::opening::open::{Options, analysis, version};
 use crate::opening::open_database::OpenDatabase;
@@ -42,7 +43,8 @@ impl Snapshot {
 impl loci_core::Snapshot for Snapshot {
     /// The copy has no log beside it.
     fn copy_to(&self, file: &Path) -> Result<(), Error> {
-        let copied = copy(&self.connection, file).map_err(|error| Failure::from(error).into());
+        let key = self.opened.database.key.as_ref();
+        let copied = copy(&self.connection, key, file).map_err(|error| Failure::from(error).into());
         self.opened.unless_changed(copied)?;
         let flushed = fs::File::open(file).and_then(|file| file.sync_all());
         Ok(flushed.map_err(|error| OpenError::from_io(&error, file))?)
@@ -51,9 +53,9 @@ impl loci_core::Snapshot for Snapshot {
 
 /// Looks through a database that lies somewhere on its own, after what its log may hold was moved
 /// into it.
-pub(crate) fn inspect(file: &Path) -> Result<InspectionReport, OpenError> {
+pub(crate) fn inspect(file: &Path, key: Option<StoreKey>) -> Result<InspectionReport, OpenError> {
     let failed = |error: rusqlite::Error| OpenError::from_database(&error, file);
-    let database = Database::new(file.to_owned(), Options::default().busy_timeout);
+    let database = Database::new(file.to_owned(), Options::default().busy_timeout).with_key(key);
     let connection = database.open().map_err(failed)?;
     let schema = version(&connection, &database)?;
     if schema <= 0 {
@@ -68,9 +70,9 @@ pub(crate) fn inspect(file: &Path) -> Result<InspectionReport, OpenError> {
     let is_current = schema == schema::VERSION;
     // Derived terms can be made again.
     let problems = if is_current {
-        doctor::check(&connection, false)
+        doctor::check(&connection, database.key.as_ref(), false)
     } else {
-        doctor::check_foreign(&connection, schema)
+        doctor::check_foreign(&connection, database.key.as_ref(), schema)
     };
     let problems = problems.map_err(|failure| match failure {
         Failure::Database(error) => failed(error),

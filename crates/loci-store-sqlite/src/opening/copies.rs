@@ -8,6 +8,7 @@ use rusqlite::Connection;
 use rusqlite::backup::Backup;
 
 use crate::connection::Database;
+use crate::key::StoreKey;
 use crate::opening::folder;
 use crate::opening::open_error::OpenError;
 
@@ -18,9 +19,17 @@ pub(crate) const BACKUPS: &str = "backups";
 pub const RESTORE_MARK: &str = "restoring/decided.json";
 
 /// Copies all pages in one step, which is one read of the source, so that no writer makes it start
-/// again. The target is worth nothing until it is whole, so that it needs no journal.
-pub(crate) fn copy(source: &Connection, target: &Path) -> rusqlite::Result<()> {
+/// again. The target is worth nothing until it is whole, so that it needs no journal. It has the key
+/// of the source.
+pub(crate) fn copy(
+    source: &Connection,
+    key: Option<&StoreKey>,
+    target: &Path,
+) -> rusqlite::Result<()> {
     let mut copy = Connection::open(target)?;
+    if let Some(key) = key {
+        key.apply(&copy)?;
+    }
     copy.execute_batch("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF")?;
     Backup::new(source, &mut copy)?.run_to_completion(i32::MAX, Duration::from_millis(10), None)
 }
@@ -58,7 +67,7 @@ pub(crate) fn back_up(
     let unfinished = backups.join("unfinished.db");
     let _ = fs::remove_file(&unfinished);
     let file = folder::create_file(&unfinished).map_err(io_failed)?;
-    copy(connection, &unfinished).map_err(failed)?;
+    copy(connection, database.key.as_ref(), &unfinished).map_err(failed)?;
     file.sync_all().map_err(io_failed)?;
     let backup = backups.join(format!("loci-{versions}-{now}.db"));
     fs::rename(&unfinished, &backup)

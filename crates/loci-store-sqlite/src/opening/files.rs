@@ -14,6 +14,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use std::{fmt, io};
 
 use loci_core::{Error, StoreFault};
+use loci_keys::FILE as KEY_FILE;
 use tempfile::TempDir;
 
 use crate::failure::is_full;
@@ -68,7 +69,16 @@ fn copy_with_log_into(folder: &Path, database: &Path) -> io::Result<TempDir> {
         .prefix("loci-")
         .tempdir_in(folder)?;
     let to = folder.path().join(DATABASE);
-    for (from, to) in [(database, &to), (&log_of(database), &log_of(&to))] {
+    let key_file = database.with_file_name(KEY_FILE);
+    let files = [
+        (database, &to),
+        (&log_of(database), &log_of(&to)),
+        (&key_file, &to.with_file_name(KEY_FILE)),
+    ];
+    for (from, to) in files {
+        if from == key_file && !from.exists() {
+            continue;
+        }
         // Not with its permissions, which may be what keeps it from being written.
         let mut copy = folder::create_file(to)?;
         if from.exists() {

@@ -12,6 +12,7 @@ use std::time::Duration;
 use rusqlite::Connection;
 
 use crate::connection::{Access, Database, checkpoint};
+use crate::key::StoreKey;
 use crate::opening::files::{has_bytes, log_of};
 use crate::opening::folder;
 use crate::opening::open_error::{BYTES_MIN, DATABASE, IDENTITY_FILE, OpenError};
@@ -54,8 +55,11 @@ impl StoreId {
     ///
     /// # Errors
     /// The file cannot be read as a database.
-    pub(crate) fn in_file(database: &Path) -> rusqlite::Result<Option<(Self, i64)>> {
-        let database = Database::new(database.to_owned(), Duration::ZERO);
+    pub(crate) fn in_file(
+        database: &Path,
+        key: Option<&StoreKey>,
+    ) -> rusqlite::Result<Option<(Self, i64)>> {
+        let database = Database::new(database.to_owned(), Duration::ZERO).with_key(key.cloned());
         let connection = Database {
             access: Access::Immutable,
             ..database
@@ -145,7 +149,7 @@ fn inode(_metadata: &Metadata) -> u64 {
 ///
 /// # Errors
 /// [`OpenError::ForeignLog`] if it belongs to another. Nothing was changed.
-pub(crate) fn compare(folder: &Path) -> Result<(), OpenError> {
+pub(crate) fn compare(folder: &Path, key: Option<&StoreKey>) -> Result<(), OpenError> {
     let database = folder.join(DATABASE);
     let Some(noted) = IdentityFile::read(folder) else {
         return Ok(());
@@ -155,7 +159,7 @@ pub(crate) fn compare(folder: &Path) -> Result<(), OpenError> {
     if database.metadata().map_or(0, |metadata| metadata.len()) < BYTES_MIN {
         return Ok(());
     }
-    let Ok(found) = StoreId::in_file(&database) else {
+    let Ok(found) = StoreId::in_file(&database, key) else {
         return Ok(());
     };
     let is_it = found.is_some_and(|(store, schema)| store == noted.store && schema >= noted.schema);
@@ -181,7 +185,11 @@ pub(crate) fn compare(folder: &Path) -> Result<(), OpenError> {
 /// [`OpenError::Io`] if the disk failed, because it is unclear then what of the log is on it: the
 /// writing thread would write on. The next start takes up what the last connection moved into the
 /// database when it closed.
-pub(crate) fn record(folder: &Path, connection: &Connection) -> Result<(), OpenError> {
+pub(crate) fn record(
+    folder: &Path,
+    connection: &Connection,
+    key: Option<&StoreKey>,
+) -> Result<(), OpenError> {
     let database = folder.join(DATABASE);
     let schema = connection.pragma_query_value(None, "user_version", |row| row.get(0));
     let (Ok(store), Ok(schema)) = (StoreId::of(connection), schema) else {
@@ -197,7 +205,7 @@ pub(crate) fn record(folder: &Path, connection: &Connection) -> Result<(), OpenE
         return Ok(());
     }
     let is_in_file =
-        || matches!(StoreId::in_file(&database), Ok(Some(found)) if found == (store, schema));
+        || matches!(StoreId::in_file(&database, key), Ok(Some(found)) if found == (store, schema));
     // Of another failure the next look tells.
     if !is_in_file()
         && let Err(error) = checkpoint(connection)

@@ -4,12 +4,14 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::time::Duration;
 
+use loci_keys::Keys;
 use refinery::Migration;
 use rusqlite::Connection;
 
 use crate::connection::Database;
 use crate::failure::Failure;
 use crate::integrity::doctor;
+use crate::key::StoreKey;
 use crate::opening::copies::{back_up, has_backup, is_restoring};
 use crate::opening::files::{has_bytes, log_of};
 use crate::opening::open_error::{BYTES_MIN, DATABASE, LOCK, OpenError};
@@ -19,13 +21,15 @@ use crate::opening::{folder, identity, reanalysis, schema};
 /// The content of the lock file once there is a database.
 const MADE: &[u8] = b"made\n";
 /// Options of an open store.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
     /// The time that a write waits for other processes before it fails. Default: 10 seconds.
     pub busy_timeout: Duration,
     /// From how many memories on the index is kept as a file, beside the database, which spares
     /// each start the loading. Default: 2,000, which load in about 10 milliseconds.
     pub segment_min: usize,
+    /// Where the key of an encrypted store is found. Default: nowhere.
+    pub keys: Keys,
 }
 
 impl Default for Options {
@@ -33,6 +37,7 @@ impl Default for Options {
         Options {
             busy_timeout: Duration::from_secs(10),
             segment_min: 2_000,
+            keys: Keys::default(),
         }
     }
 }
@@ -43,7 +48,8 @@ pub(crate) fn open(folder: &Path, options: Options) -> Result<(Database, Connect
     if is_restoring(&folder) {
         return Err(OpenError::Restoring { folder });
     }
-    let database = Database::new(folder.join(DATABASE), options.busy_timeout);
+    let key = StoreKey::of(&options.keys, &folder)?;
+    let database = Database::new(folder.join(DATABASE), options.busy_timeout).with_key(key);
     let has_log = has_bytes(&log_of(&database.path));
     if has_log && !database.path.exists() {
         return Err(OpenError::LogAlone {
@@ -68,13 +74,13 @@ pub(crate) fn open(folder: &Path, options: Options) -> Result<(Database, Connect
             && analysis(&connection, &database, found)? == reanalysis::VERSION
         {
             keep_log(&connection, &database)?;
-            identity::record(&folder, &connection)?;
+            identity::record(&folder, &connection, database.key.as_ref())?;
             return Ok((database, connection));
         }
     }
     let migrations = schema::migrations().map_err(|error| upgrade_error(&error, &database))?;
     let connection = make_current(&folder, &database, &migrations, schema::VERSION)?;
-    identity::record(&folder, &connection)?;
+    identity::record(&folder, &connection, database.key.as_ref())?;
     Ok((database, connection))
 }
 

@@ -13,6 +13,7 @@ use crate::connection::{Database, Readers};
 use crate::failure::Failure;
 use crate::index::cache::Cache;
 use crate::integrity::repair::Work;
+use crate::key::StoreKey;
 use crate::opening::files::{has_bytes, log_of};
 use crate::opening::open::{Options, open};
 use crate::opening::open_error::{DATABASE, OpenError};
@@ -37,12 +38,13 @@ pub(crate) struct OpenDatabase {
 
 impl OpenDatabase {
     /// As [`SqliteStore::open`](crate::SqliteStore::open).
-    pub(crate) fn open(folder: &Path, options: Options) -> Result<Self, OpenError> {
+    pub(crate) fn open(folder: &Path, options: &Options) -> Result<Self, OpenError> {
         let real = folder::prepare(folder)?;
-        identity::compare(&real)?;
+        let key = StoreKey::of(&options.keys, &real)?;
+        identity::compare(&real, key.as_ref())?;
         let is_left = has_left_log(&real)?;
         let presence = presence::lock_shared(&real, options.busy_timeout)?;
-        let (database, connection) = open(folder, options)?;
+        let (database, connection) = open(folder, options.clone())?;
         // The log may hold commits whose flush failed, which the system's cache still shows. No
         // later commit may depend on them (ADR 21).
         if is_left {
@@ -57,7 +59,7 @@ impl OpenDatabase {
         database: Database,
         connection: Connection,
         presence: Option<File>,
-        options: Options,
+        options: &Options,
     ) -> Result<Self, OpenError> {
         let writer = Writer::start(database.clone(), connection)?;
         Ok(OpenDatabase {

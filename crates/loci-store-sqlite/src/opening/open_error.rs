@@ -90,6 +90,13 @@ pub enum OpenError {
         /// The path that could not be written.
         path: PathBuf,
     },
+    /// The store is encrypted, and its key is not there.
+    Locked {
+        /// The folder.
+        folder: PathBuf,
+        /// The problem and its remedy.
+        problem: String,
+    },
     /// Another process holds the database locked.
     Busy {
         /// The locked path.
@@ -148,9 +155,9 @@ impl fmt::Display for OpenError {
                 formatter,
                 "{path} is on a network file system ({kind}), where databases get damaged: choose a local disk with --data"
             ),
-            OpenError::NotAFolder { .. } | OpenError::NotOwner { .. } => {
-                self.write_of_folder(formatter)
-            }
+            OpenError::NotAFolder { .. }
+            | OpenError::NotOwner { .. }
+            | OpenError::Locked { .. } => self.write_of_folder(formatter),
             OpenError::NotADatabase { .. } => write!(
                 formatter,
                 "{path} is damaged or not a database of loci: `loci doctor --fix` rebuilds a damaged one; or restore a backup \
@@ -220,6 +227,7 @@ impl OpenError {
             | OpenError::NetworkFileSystem { folder: path, .. }
             | OpenError::NotAFolder { folder: path }
             | OpenError::NotOwner { folder: path, .. }
+            | OpenError::Locked { folder: path, .. }
             | OpenError::InUse { folder: path }
             | OpenError::Restoring { folder: path }
             | OpenError::ReadOnly { path }
@@ -233,6 +241,7 @@ impl OpenError {
     fn write_of_folder(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path = self.path().display();
         match self {
+            OpenError::Locked { problem, .. } => formatter.write_str(problem),
             OpenError::NotOwner { uid, .. } => write!(
                 formatter,
                 "{path} belongs to another user (uid {uid}): run loci as that user, change the owner, or choose another \

@@ -115,7 +115,7 @@ mod tests {
             busy_timeout: Duration::from_millis(20),
             ..Options::default()
         };
-        let open = || SqliteStore::open(folder.path(), options);
+        let open = || SqliteStore::open(folder.path(), options.clone());
         let alone = || lock_exclusive(folder.path());
         let (first, second) = (open().unwrap(), open().unwrap());
         drop(first);

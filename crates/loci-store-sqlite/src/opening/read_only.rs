@@ -13,6 +13,7 @@ use std::path::Path;
 use tempfile::TempDir;
 
 use crate::connection::{Access, Database};
+use crate::key::StoreKey;
 use crate::opening::copies::is_restoring;
 use crate::opening::files::{copy_with_log, has_bytes, log_of};
 use crate::opening::open::{Options, analysis, version};
@@ -22,7 +23,7 @@ use crate::opening::read_only_files::{FileState, ReadOnlyFiles};
 use crate::opening::{folder, identity, presence, reanalysis, schema};
 
 /// As [`SqliteStore::open_read_only`](crate::SqliteStore::open_read_only).
-pub(crate) fn open(folder: &Path, options: Options) -> Result<OpenDatabase, OpenError> {
+pub(crate) fn open(folder: &Path, options: &Options) -> Result<OpenDatabase, OpenError> {
     // Before anything is read, so that a change from now on is seen.
     let state = FileState::of(folder);
     let (database, copy) = database(folder, options)?;
@@ -41,13 +42,14 @@ pub(crate) fn open(folder: &Path, options: Options) -> Result<OpenDatabase, Open
 
 /// The database of a store to be read, and the folder of its copy, if there had to be one, which
 /// goes when it is dropped.
-fn database(folder: &Path, options: Options) -> Result<(Database, Option<TempDir>), OpenError> {
+fn database(folder: &Path, options: &Options) -> Result<(Database, Option<TempDir>), OpenError> {
     let folder = folder::prepare(folder)?;
     if is_restoring(&folder) {
         return Err(OpenError::Restoring { folder });
     }
     // A note of another store stays, where it cannot be removed.
-    if let Err(error @ OpenError::ForeignLog { .. }) = identity::compare(&folder) {
+    let key = StoreKey::of(&options.keys, &folder)?;
+    if let Err(error @ OpenError::ForeignLog { .. }) = identity::compare(&folder, key.as_ref()) {
         return Err(error);
     }
     let path = folder.join(DATABASE);
@@ -56,7 +58,7 @@ fn database(folder: &Path, options: Options) -> Result<(Database, Option<TempDir
     }
     let database = |access| Database {
         access,
-        ..Database::new(path.clone(), options.busy_timeout)
+        ..Database::new(path.clone(), options.busy_timeout).with_key(key.clone())
     };
     if is_open_elsewhere(&folder) {
         return Ok((database(Access::ReadOnly), None));
@@ -81,7 +83,7 @@ fn database(folder: &Path, options: Options) -> Result<(Database, Option<TempDir
     Ok((
         Database {
             access: Access::Immutable,
-            ..Database::new(path, options.busy_timeout)
+            ..Database::new(path, options.busy_timeout).with_key(key)
         },
         Some(copy),
     ))

@@ -1,7 +1,6 @@
 //! Damages of the database file.
 
 use std::fs;
-use std::path::Path;
 use std::sync::Mutex;
 
 use loci_core::SalvageReport;
@@ -14,7 +13,7 @@ use crate::content::{archive, fill, open};
 use crate::trial::{Files, Fixed, Original, Outcome, run, try_each};
 use crate::{is_complete, new_folder};
 
-const PAGE: usize = 4_096;
+pub const PAGE: usize = 4_096;
 /// The tables of derived rows.
 const DERIVED: [&str; 11] = [
     "passage",
@@ -32,7 +31,7 @@ const DERIVED: [&str; 11] = [
 
 /// A page as SQLite's own statistics describe it.
 #[derive(Debug, Clone)]
-struct Page {
+pub struct Page {
     /// The table or index; none if it is free.
     owner: String,
     kind: String,
@@ -63,14 +62,14 @@ impl Page {
 
 /// One damage of the file.
 #[derive(Debug, Clone)]
-enum Damage {
+pub enum Damage {
     Zeros { page: usize },
     Flip { place: usize, bit: u8 },
     Cut { length: usize },
 }
 
 impl Damage {
-    fn apply(&self, whole: &[u8]) -> Vec<u8> {
+    pub fn apply(&self, whole: &[u8]) -> Vec<u8> {
         let mut bytes = whole.to_vec();
         match *self {
             Damage::Zeros { page } => bytes[page * PAGE..(page + 1) * PAGE].fill(0),
@@ -90,14 +89,15 @@ impl Damage {
     }
 
     /// Counts the records that may be lost by it.
-    fn records(&self, pages: &[Page], original: &Original) -> usize {
+    pub fn records(&self, pages: &[Page], original: &Original) -> usize {
         let touched = self.pages(pages.len());
         let records = |page: &Page| page.records(original);
         pages[touched].iter().map(records).sum()
     }
 }
 
-fn pages(database: &Path, count: usize) -> Vec<Page> {
+/// The pages of the database that a connection is open to.
+pub fn pages(connection: &Connection, count: usize) -> Vec<Page> {
     let free = Page {
         owner: String::new(),
         kind: String::new(),
@@ -105,7 +105,6 @@ fn pages(database: &Path, count: usize) -> Vec<Page> {
         is_index: false,
     };
     let mut pages = vec![free; count];
-    let connection = Connection::open(database).unwrap();
     let sql = "SELECT pageno, s.name, pagetype, ncell, m.type IS 'index' FROM dbstat AS s LEFT JOIN sqlite_master AS m USING (name)";
     let mut statement = connection.prepare(sql).unwrap();
     let mut rows = statement.query([]).unwrap();
@@ -427,7 +426,9 @@ fn every_damage_of_the_database_is_noticed_and_the_rest_is_salvaged() {
     let original = Original::of(fill(folder.path()));
     let database = folder.path().join("loci.db");
     let whole = fs::read(&database).unwrap();
-    let pages = pages(&database, whole.len() / PAGE);
+    let connection = Connection::open(&database).unwrap();
+    let pages = pages(&connection, whole.len() / PAGE);
+    drop(connection);
     for kind in ["internal", "leaf", "overflow", ""] {
         assert!(
             pages.iter().any(|page| page.kind == kind),

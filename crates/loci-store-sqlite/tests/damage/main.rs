@@ -19,6 +19,7 @@
 
 mod content;
 mod database;
+mod encrypted;
 mod log;
 mod misled;
 mod trial;

@@ -1,15 +1,15 @@
 //! One damage, and what must hold with it.
-use loci_core::Maintenance;
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use loci_core::Archived;
+use loci_core::{Archived, Maintenance};
 use loci_core::{Problem, ProblemKind, RebuildReport, RepairStep, SalvageReport};
-use loci_store_sqlite::{Options, SqliteStore, rebuild, salvage};
+use loci_store_sqlite::{Keys, Options, SqliteStore, rebuild, salvage};
 
 use crate::content::{NOW, alone, archive, key};
 use crate::new_folder;
@@ -65,6 +65,20 @@ pub struct Fixed {
     pub archive: Option<Vec<Archived>>,
 }
 
+/// The ways to the keys of encrypted databases; a folder without the file of a key needs none.
+pub static KEYS: OnceLock<Keys> = OnceLock::new();
+
+fn keys() -> Keys {
+    KEYS.get().cloned().unwrap_or_default()
+}
+
+fn options() -> Options {
+    Options {
+        keys: keys(),
+        ..Options::default()
+    }
+}
+
 /// Tries the files in a folder of their own.
 pub fn run(folder: &Path, files: Files<'_>) -> Outcome {
     let _ = fs::remove_dir_all(folder.join("backups"));
@@ -82,7 +96,7 @@ pub fn run(folder: &Path, files: Files<'_>) -> Outcome {
         fs::write(folder.join("loci.db-shm"), files.index).unwrap();
     }
     let mut handed_out = Vec::new();
-    let salvaged = salvage(&database, NOW, &mut |archived| {
+    let salvaged = salvage(&database, &keys(), NOW, &mut |archived| {
         handed_out.push(archived);
         Ok(())
     })
@@ -96,7 +110,7 @@ pub fn run(folder: &Path, files: Files<'_>) -> Outcome {
         fs::read(&log).unwrap_or_default() == files.log,
         "salvage leaves the log as it is"
     );
-    let (problems, is_damaged, archive) = match SqliteStore::open(folder, Options::default()) {
+    let (problems, is_damaged, archive) = match SqliteStore::open(folder, options()) {
         Err(error) => (vec![error.to_string()], true, None),
         Ok(store) => {
             let checked = store.integrity_check();
@@ -130,13 +144,13 @@ pub fn run(folder: &Path, files: Files<'_>) -> Outcome {
 fn fix(folder: &Path) -> Fixed {
     let database = folder.join("loci.db");
     let (mut done, mut rebuilt, mut needs_rebuild) = (Vec::new(), None, true);
-    let opened = SqliteStore::open(folder, Options::default()).ok();
+    let opened = SqliteStore::open(folder, options()).ok();
     if let Some(Ok(repair)) = opened.map(|store| store.repair()) {
         (done, needs_rebuild) = (repair.done, repair.needs_rebuild);
     }
     if needs_rebuild {
         let fresh = folder.join("fresh.db");
-        let made = rebuild(&database, &fresh, NOW).unwrap();
+        let made = rebuild(&database, &keys(), &fresh, NOW).unwrap();
         if made.is_usable() {
             for suffix in ["", "-wal", "-shm"] {
                 let _ = fs::remove_file(folder.join(format!("loci.db{suffix}")));
@@ -146,7 +160,7 @@ fn fix(folder: &Path) -> Fixed {
         rebuilt = Some(made);
     }
     let is_usable = rebuilt.as_ref().is_none_or(RebuildReport::is_usable);
-    let store = is_usable.then(|| SqliteStore::open(folder, Options::default()).unwrap());
+    let store = is_usable.then(|| SqliteStore::open(folder, options()).unwrap());
     Fixed {
         done,
         rebuilt,

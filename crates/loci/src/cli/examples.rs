@@ -8,7 +8,7 @@ use super::Cli;
 pub type Examples = (&'static str, [&'static str; 2]);
 
 /// The examples, in the order of the commands.
-pub const EXAMPLES: [Examples; 53] = [
+pub const EXAMPLES: [Examples; 55] = [
     (
         "serve",
         [
@@ -67,6 +67,11 @@ pub const EXAMPLES: [Examples; 53] = [
             "loci restore 8f3a21cd 3",
         ],
     ),
+    (
+        "encrypt",
+        ["loci encrypt", "loci encrypt --key-file ~/keys/loci.key"],
+    ),
+    ("decrypt", ["loci decrypt", "loci decrypt --data ~/work"]),
     (
         "migrate",
         [

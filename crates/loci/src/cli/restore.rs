@@ -1,8 +1,15 @@
-//! The arguments of `loci restore`.
+//! The arguments of `loci backup` and `loci restore`.
 
 use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
+
+#[derive(Args)]
+pub struct Backup {
+    /// The file, which must not be there yet
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub file: PathBuf,
+}
 
 #[derive(Args)]
 pub struct Restore {

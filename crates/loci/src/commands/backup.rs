@@ -10,6 +10,7 @@ use loci_archive::files::{flush_folder, write_privately};
 use loci_archive::listing;
 use loci_core::{Clock, NoteFolder, OpenStore, StoreFiles};
 use loci_engine::NoteStatus;
+use loci_keys::{DataKey, KeyFile, Keys};
 use serde_json::json;
 use tempfile::{NamedTempFile, TempDir, TempPath};
 
@@ -19,6 +20,7 @@ use crate::corruption::{LAST_BACKUP, damages, foreign, recovery_advice};
 use crate::exit::{Exit, Failure};
 use crate::output::{Output, moment, status_line};
 use crate::progress::Progress;
+use crate::sealed_backup::seal;
 use crate::settings::Settings;
 use crate::store::files_in;
 use crate::wiring::{Parts, SystemClock};
@@ -58,12 +60,11 @@ pub fn run(settings: &Settings, arguments: &cli::Backup, output: Output) -> Resu
         sizes.map(|bytes| bytes + ENTRY_BYTES).sum::<u64>(),
         parts.engine.size()?.disk_bytes,
     );
-    check_space(&target.folder, bytes + 2 * database)?;
+    check_space(&target.folder, needed_bytes(settings, bytes, database))?;
 
     let bar = Progress::of_bytes();
     bar.begin(bytes + database);
-    let draft = target.draft(DRAFT)?;
-    let mut writer = ArchiveWriter::new(draft.reopen().map_err(|error| target.unwritable(&error))?);
+    let (draft, mut writer) = BackupDraft::begin(settings, &target)?;
     let backed_up = InFiles::of(settings, &parts, &target)?;
     // The lock keeps what agents change in the notes and in the snapshot consistent; only the notes
     // are read under it, since agents wait for it. The records of a server, which take minutes, are
@@ -92,7 +93,7 @@ pub fn run(settings: &Settings, arguments: &cli::Backup, output: Output) -> Resu
     drop(copy);
     let manifest = writer.finish(Manifest::new(moment(now), schema, memories));
     let manifest = manifest.map_err(|error| target.unwritable(&error))?;
-    let bytes = target.put(draft)?;
+    let bytes = draft.put(&target)?;
     drop(bar);
 
     // For `loci doctor`; the backup is valid without it.
@@ -112,6 +113,68 @@ pub fn run(settings: &Settings, arguments: &cli::Backup, output: Output) -> Resu
             "backed up {memories} memories and {notes} files of notes into {file}, {bytes} bytes\n"
         ),
     )?)
+}
+
+/// Returns the bytes that a backup needs: the archive, a second one if it is sealed, and a copy of
+/// the database.
+fn needed_bytes(settings: &Settings, bytes: u64, database: u64) -> u64 {
+    let is_sealed = matches!(Sealing::of(settings), Ok(Some(_)));
+    (1 + u64::from(is_sealed)) * (bytes + database) + database
+}
+
+/// A backup on its way, and the archive that is sealed into it at the end.
+struct BackupDraft {
+    file: NamedTempFile,
+    sealing: Option<(Sealing, File)>,
+}
+
+impl BackupDraft {
+    /// Makes the file, and starts the archive: in the file itself, or for an encrypted store in one
+    /// without a name beside it.
+    fn begin(settings: &Settings, target: &Target) -> Result<(Self, ArchiveWriter), Failure> {
+        let unwritable = |error: io::Error| target.unwritable(&error);
+        let file = target.draft(DRAFT)?;
+        let Some(sealing) = Sealing::of(settings)? else {
+            let writer = ArchiveWriter::new(file.reopen().map_err(unwritable)?);
+            let sealing = None;
+            return Ok((BackupDraft { file, sealing }, writer));
+        };
+        let archive = tempfile::tempfile_in(&target.folder).map_err(unwritable)?;
+        let writer = ArchiveWriter::new(archive.try_clone().map_err(unwritable)?);
+        let sealing = Some((sealing, archive));
+        Ok((BackupDraft { file, sealing }, writer))
+    }
+
+    /// Gives the backup its name, once its archive is finished; returns its bytes.
+    fn put(self, target: &Target) -> Result<u64, Failure> {
+        if let Some((Sealing { key, file }, mut archive)) = self.sealing {
+            self.file
+                .reopen()
+                .and_then(|mut sealed| seal(&key, &file, &mut archive, &mut sealed))
+                .map_err(|error| target.unwritable(&error))?;
+        }
+        target.put(self.file)
+    }
+}
+
+/// The keys that a backup of an encrypted store is sealed with.
+struct Sealing {
+    key: DataKey,
+    file: KeyFile,
+}
+
+impl Sealing {
+    /// None for a store that is not encrypted.
+    fn of(settings: &Settings) -> Result<Option<Self>, Failure> {
+        let Ok(files) = settings.store_files() else {
+            return Ok(None);
+        };
+        let locked = |problem: String| Failure::new(Exit::Key, problem);
+        let file = KeyFile::read(files.folder()).map_err(|error| locked(error.to_string()))?;
+        let key = settings.store.keys.of(files.folder());
+        let key = key.map_err(|error| locked(error.to_string()))?;
+        Ok(key.zip(file).map(|(key, file)| Sealing { key, file }))
+    }
 }
 
 /// A file that gets its name only when it is complete and on the disk.
@@ -238,7 +301,7 @@ impl InFiles {
         let store = into_folder(&*parts.store, settings, copy.path())?;
         Ok(InFiles {
             store,
-            files: files_in(copy.path()),
+            files: files_in(copy.path(), &Keys::default()),
             _copy: Some(copy),
         })
     }

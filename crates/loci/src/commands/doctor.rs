@@ -22,6 +22,7 @@ use loci_core::{CheckOutcome, Clock};
 use serde_json::{Value, json};
 
 use crate::cli;
+use crate::commands::encrypt::{copies_in_the_clear, key_file};
 use crate::detected_hosts::{DetectedHost, detected_hosts, double_advice};
 use crate::exit::{Exit, Failure};
 use crate::output::{Output, counted};
@@ -206,6 +207,7 @@ fn look(settings: &Settings, findings: &mut Findings) {
         findings.extend(place::permissions(data));
         findings.extend(place::password_file(settings));
         findings.push(place::backups(settings));
+        findings.extend(encryption(settings));
     }
     findings.push(outside::model(settings));
     findings.extend(outside::reranker(settings));
@@ -217,6 +219,35 @@ fn look(settings: &Settings, findings: &mut Findings) {
     findings.extend(outside::leftovers());
     let doubled = hosts.iter().filter(|host| host.is_doubled());
     findings.extend(doubled.map(|host| ("hosts", Verdict::Warn, double_advice(host.host))));
+}
+
+/// Says that the store is encrypted and by which ways it opens, and names copies in the clear.
+fn encryption(settings: &Settings) -> Vec<Finding> {
+    const WHAT: &str = "encryption";
+    let file = match key_file(settings) {
+        Ok(Some(file)) => file,
+        Ok(None) => return Vec::new(),
+        Err(failure) => return vec![failed(WHAT, failure)],
+    };
+    let nouns: Vec<_> = file.ways().iter().map(|way| way.noun()).collect();
+    let mut findings = vec![(
+        WHAT,
+        Verdict::Ok,
+        format!(
+            "the store is encrypted, and opens with {}; notes are files in the clear",
+            nouns.join(", ")
+        ),
+    )];
+    let copies = copies_in_the_clear(settings);
+    if let Some(first) = copies.first() {
+        let why = format!(
+            "{} of the database or backups are in the clear, e.g. {}: `loci encrypt --remove-copies` removes them",
+            counted(copies.len() as u64, "copy"),
+            first.display()
+        );
+        findings.push((WHAT, Verdict::Warn, why));
+    }
+    findings
 }
 
 /// Names the hosts that start loci and have not called a tool yet: a hint, since they may be new.

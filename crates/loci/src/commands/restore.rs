@@ -11,9 +11,10 @@ use std::io::{self, BufRead, BufReader, Read, Seek};
 use std::path::{Path, PathBuf};
 
 use loci_archive::backup::{Archive, DATABASE, RefusedBackup, sha256_of};
-use loci_archive::files::create_private;
+use loci_archive::files::{create_private, create_private_folder, write_privately};
 use loci_archive::{HEAD_BYTES, begins_archive, listing};
 use loci_core::{Clock, FilesLock, OpenFault, StoreFiles};
+use loci_keys::{FILE as KEY_FILE, KeyFile, Keys};
 use serde_json::json;
 
 use crate::cli;
@@ -22,6 +23,7 @@ use crate::corruption::{damages, foreign};
 use crate::exit::{Exit, Failure};
 use crate::output::{Output, moment, status_line};
 use crate::progress::Progress;
+use crate::sealed_backup::{self, begins_sealed};
 use crate::settings::Settings;
 use crate::store::{files_in, open_failure};
 use crate::store_replacement;
@@ -35,9 +37,15 @@ const NAMED_MAX: usize = 3;
 
 pub fn run(settings: &Settings, arguments: &cli::Restore, output: Output) -> Result<(), Failure> {
     let vault = Vault::of(settings, &settings.data)?;
-    let mut source = Source::open(&arguments.file)?;
+    let (mut source, key_file) = Source::open(&arguments.file, settings)?;
     if settings.store_for(&settings.data).is_shared() {
-        return server::run(settings, arguments, &mut source, &vault, output);
+        return server::run(
+            settings,
+            arguments,
+            (&mut source, key_file.as_ref()),
+            &vault,
+            output,
+        );
     }
     let _source_alone = source.alone(settings.store_files()?.folder())?;
     let (files, _alone) = files_alone(settings)?;
@@ -51,6 +59,7 @@ pub fn run(settings: &Settings, arguments: &cli::Restore, output: Output) -> Res
         .unpack(staging.path(), |bytes| bar.advance(bytes))
         .map_err(|error| unusable(staging.path(), &error))?;
     drop(bar);
+    put_key(key_file.as_ref(), staging.path())?;
     let memories = inspect(&*files, &source, &staging.path().join(DATABASE))?;
     let known = source.notes();
     let differing = match &source {
@@ -82,7 +91,9 @@ pub fn run(settings: &Settings, arguments: &cli::Restore, output: Output) -> Res
         replaced: replaced.clone(),
         notes,
         aside,
+        is_encrypted: key_file.is_some(),
     };
+    let was_encrypted = data.join(KEY_FILE).exists();
     // From here on the restore will be completed, now or at the next start of any loci.
     let _ = staging.keep();
     store_replacement::commit(&*files, &replacement)
@@ -94,7 +105,25 @@ pub fn run(settings: &Settings, arguments: &cli::Restore, output: Output) -> Res
         })?;
 
     let replaced = data.join(&replaced).is_dir().then(|| data.join(&replaced));
+    warn_of_clear(was_encrypted && key_file.is_none());
     tell(arguments, &source, memories, known.len(), replaced, output)
+}
+
+fn warn_of_clear(is_clear_now: bool) {
+    if is_clear_now {
+        status_line(
+            "warning: the backup is in the clear, and so is the store now: `loci encrypt` encrypts it",
+        );
+    }
+}
+
+/// Puts the file of the key beside an unpacked database that is encrypted.
+fn put_key(file: Option<&KeyFile>, folder: &Path) -> Result<(), Failure> {
+    let Some(file) = file else { return Ok(()) };
+    let path = folder.join(KEY_FILE);
+    file.text()
+        .and_then(|text| write_privately(&path, text.as_bytes()))
+        .map_err(|error| unusable(&path, &error))
 }
 
 /// Prints what was restored.
@@ -132,7 +161,8 @@ enum Source {
 }
 
 impl Source {
-    fn open(path: &Path) -> Result<Self, Failure> {
+    /// Opens a backup; returns the file of its key with it, if it is encrypted.
+    fn open(path: &Path, settings: &Settings) -> Result<(Self, Option<KeyFile>), Failure> {
         let refused =
             |RefusedBackup(why)| Failure::new(Exit::Usage, format!("{} {why}", path.display()));
         let open = || -> io::Result<(File, Vec<u8>)> {
@@ -145,14 +175,26 @@ impl Source {
         let (file, head) =
             open().map_err(|error| refused(RefusedBackup(format!("cannot be read: {error}"))))?;
         if head.starts_with(SQLITE_MAGIC) {
-            return Ok(Source::Database(path.to_owned()));
+            return Ok((Source::Database(path.to_owned()), None));
+        }
+        if begins_sealed(&head) {
+            let data = &settings.data;
+            create_private_folder(data).map_err(|error| unusable(data, &error))?;
+            let keys = &settings.store.keys;
+            let (archive, key_file) = sealed_backup::open(file, path, keys, data)?;
+            let archive = Archive::open(archive).map_err(refused)?;
+            return Ok((Source::Archive(archive), Some(key_file)));
+        }
+        if let Some(key_file) = key_beside(path) {
+            return Ok((Source::Database(path.to_owned()), Some(key_file)));
         }
         if begins_archive(&head) {
             return Err(refused(RefusedBackup(
                 "is an export and no backup: `loci import` reads it".to_owned(),
             )));
         }
-        Archive::open(file).map(Source::Archive).map_err(refused)
+        let archive = Archive::open(file).map_err(refused)?;
+        Ok((Source::Archive(archive), None))
     }
 
     /// Locks a database while it is copied, if it lies in the folder of another store, so that no
@@ -167,7 +209,7 @@ impl Source {
         let is_here = |folder: &&Path| data.canonicalize().is_ok_and(|data| data == **folder);
         let folder = path.parent().filter(|folder| !is_here(folder));
         match folder
-            .map(files_in)
+            .map(|folder| files_in(folder, &Keys::default()))
             .filter(|files| files.was_opened())
             .map(|files| files.lock_exclusive())
         {
@@ -227,6 +269,14 @@ impl Source {
             }
         }
     }
+}
+
+/// The file of the key of an encrypted database: beside it, or in the folder above that of backups.
+fn key_beside(database: &Path) -> Option<KeyFile> {
+    let is_database = database.extension().is_some_and(|end| end == "db");
+    let folders = database.ancestors().skip(1).take(2);
+    let mut files = folders.filter_map(|folder| KeyFile::read(folder).ok().flatten());
+    is_database.then(|| files.next()).flatten()
 }
 
 /// A database that was named, whatever its file is called, and the write-ahead log beside it.

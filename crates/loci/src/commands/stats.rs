@@ -4,9 +4,10 @@ use std::fmt::Write;
 
 use indicatif::DecimalBytes;
 use loci_engine::ModelState;
-use serde_json::{Map, json};
+use serde_json::{Map, Value, json};
 
 use crate::commands::doctor::model_offer;
+use crate::commands::encrypt::key_file;
 use crate::exit::Failure;
 use crate::output::Output;
 use crate::settings::Settings;
@@ -26,6 +27,7 @@ pub fn run(settings: &Settings, output: Output) -> Result<(), Failure> {
         "index_bytes": size.index_bytes,
         "pending_embeddings": pending,
     });
+    let encrypted = encrypted(settings, &mut stats)?;
     if let Some(ModelState {
         chosen,
         serving,
@@ -72,6 +74,7 @@ pub fn run(settings: &Settings, output: Output) -> Result<(), Failure> {
         settings.store_for(&settings.data).shown(),
         DecimalBytes(size.index_bytes)
     );
+    text += &encrypted;
     if let Some(models) = models.filter(|_| pending > 0) {
         let _ = writeln!(text, "embedded  {}", embedded(&models, size.memories));
     }
@@ -79,6 +82,19 @@ pub fn run(settings: &Settings, output: Output) -> Result<(), Failure> {
         let _ = writeln!(text, "languages {offer}");
     }
     Ok(output.either(&stats, text)?)
+}
+
+/// Adds that the store is encrypted and what opens it; returns the same as a line.
+fn encrypted(settings: &Settings, stats: &mut Value) -> Result<String, Failure> {
+    let Some(file) = key_file(settings)? else {
+        return Ok(String::new());
+    };
+    let nouns: Vec<_> = file.ways().iter().map(|way| way.noun()).collect();
+    stats["store"]["encrypted"] = json!({"opens_with": nouns});
+    Ok(format!(
+        "encrypted yes; it opens with {}\n",
+        nouns.join(", ")
+    ))
 }
 
 /// Says how many of the memories are embedded, and who finds the rest.

@@ -5,11 +5,14 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use loci_core::StoreFiles;
+use loci_keys::{KeySources, Keys};
+use zeroize::Zeroizing;
 
 use super::{
-    CONFIG_FLAG, DATA, Origin, STORE, STORE_COMMIT_SECONDS, STORE_CONNECTIONS,
+    CONFIG_FLAG, DATA, ENCRYPTION_KEY_FILE, ENCRYPTION_PASSPHRASE, ENCRYPTION_PASSPHRASE_FILE,
+    ENCRYPTION_RECOVERY_KEY, Origin, STORE, STORE_COMMIT_SECONDS, STORE_CONNECTIONS,
     STORE_INDEX_MEGABYTES, STORE_MIGRATE, STORE_PASSWORD, STORE_PASSWORD_FILE, STORE_ROW_SECURITY,
-    STORE_SCHEMA, Settings, Values,
+    STORE_SCHEMA, Settings, TypedSetting, Values,
 };
 use crate::exit::Failure;
 use crate::store::{ServerSettings, StoreLocation, StorePlace, StoreSettings};
@@ -96,6 +99,7 @@ impl Values {
                 migrates: self.text(&STORE_MIGRATE) != Some("never"),
                 row_security: self.get(&STORE_ROW_SECURITY)?,
             },
+            keys: self.keys()?,
         };
         store.check().map_err(|error| {
             let is_schema = error.argument.as_deref() == Some(STORE_SCHEMA.key);
@@ -109,12 +113,33 @@ impl Values {
         if let Some(password) = self.text(&STORE_PASSWORD) {
             return Ok(Some(password.to_owned()));
         }
-        let Some(file) = self.text(&STORE_PASSWORD_FILE) else {
+        self.first_line_of(&STORE_PASSWORD_FILE)
+    }
+
+    /// Reads the ways to the key of an encrypted store.
+    fn keys(&self) -> Result<Keys, Failure> {
+        let passphrase = match self.text(&ENCRYPTION_PASSPHRASE) {
+            Some(text) => Some(text.to_owned()),
+            None => self.first_line_of(&ENCRYPTION_PASSPHRASE_FILE)?,
+        };
+        let recovery = self.text(&ENCRYPTION_RECOVERY_KEY).map(str::to_owned);
+        Ok(Keys::new(KeySources {
+            key_file: self.text(&ENCRYPTION_KEY_FILE).map(PathBuf::from),
+            keyring: true,
+            passphrase: passphrase.map(Zeroizing::new),
+            recovery: recovery.map(Zeroizing::new),
+            ask: None,
+        }))
+    }
+
+    /// The first line of the file that a setting names.
+    fn first_line_of(&self, setting: &TypedSetting<String>) -> Result<Option<String>, Failure> {
+        let Some(file) = self.text(setting) else {
             return Ok(None);
         };
         let text = fs::read_to_string(file).map_err(|error| {
             self.wrong(
-                &STORE_PASSWORD_FILE,
+                setting,
                 format!("is `{file}`, which cannot be read: {error}"),
             )
         })?;

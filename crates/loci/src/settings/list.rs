@@ -36,17 +36,13 @@ macro_rules! settings {
 settings! {
     /// The data folder.
     DATA: String = {
-        key: "data",
-        flag: Some("data"),
-        variable: "LOCI_DATA",
+        key: "data", flag: Some("data"), variable: "LOCI_DATA",
         default: DefaultValue::Words("the platform's data folder"),
         meaning: "Folder that holds the memories",
     };
     /// Where the store is.
     STORE: String = {
-        key: "store",
-        flag: Some("store"),
-        variable: "LOCI_STORE",
+        key: "store", flag: Some("store"), variable: "LOCI_STORE",
         default: DefaultValue::Words("the data folder"),
         meaning: "Folder that holds the database, if it is not the data folder: a faster disk, say; or the database of a PostgreSQL server, postgres://USER@HOST/DATABASE, which several machines may share",
     };
@@ -59,8 +55,7 @@ settings! {
     /// The password of the role of a store on a server.
     STORE_PASSWORD: String = {
         key: "store_password", variable: "LOCI_STORE_PASSWORD",
-        alias: Some("PGPASSWORD"),
-        form: ValueType::Secret,
+        alias: Some("PGPASSWORD"), form: ValueType::Secret,
         meaning: "Password for a store on a server, in place of that in the URL; never shown",
     };
     /// The file with that password.
@@ -68,6 +63,14 @@ settings! {
         key: "store_password_file", variable: "LOCI_STORE_PASSWORD_FILE",
         meaning: "File whose first line is that password",
     };
+    /// The key file of an encrypted store.
+    ENCRYPTION_KEY_FILE: String = { key: "encryption.key_file", variable: "LOCI_ENCRYPTION_KEY_FILE", meaning: "File that opens an encrypted store (`loci encrypt --key-file`)", };
+    /// The passphrase of an encrypted store.
+    ENCRYPTION_PASSPHRASE: String = { key: "encryption.passphrase", variable: "LOCI_ENCRYPTION_PASSPHRASE", alias: Some("LOCI_PASSPHRASE"), form: ValueType::Secret, meaning: "Passphrase of an encrypted store; never shown", };
+    /// The file with that passphrase.
+    ENCRYPTION_PASSPHRASE_FILE: String = { key: "encryption.passphrase_file", variable: "LOCI_ENCRYPTION_PASSPHRASE_FILE", meaning: "File whose first line is that passphrase", };
+    /// The recovery key of an encrypted store.
+    ENCRYPTION_RECOVERY_KEY: String = { key: "encryption.recovery_key", variable: "LOCI_ENCRYPTION_RECOVERY_KEY", alias: Some("LOCI_RECOVERY_KEY"), form: ValueType::Secret, meaning: "Recovery key of an encrypted store, for a command when no other way to it is left; never shown", };
     /// The most connections to a store on a server.
     STORE_CONNECTIONS: u64 = {
         key: "store_connections", variable: "LOCI_STORE_CONNECTIONS",

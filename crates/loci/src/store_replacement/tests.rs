@@ -1,5 +1,7 @@
 use std::collections::BTreeMap;
 
+use loci_keys::Keys;
+
 use super::*;
 use crate::store::files_in;
 
@@ -39,6 +41,7 @@ fn decided(data: &Path) {
         ("loci.db", "old"),
         ("loci.db-wal", "old log"),
         ("loci.db-shm", "old index"),
+        ("encryption.json", "old key"),
         ("token", "secret"),
         ("vault/same.md", "same"),
         ("vault/changed.md", "old"),
@@ -48,6 +51,7 @@ fn decided(data: &Path) {
     ];
     let new = [
         ("restoring/loci.db", "new"),
+        ("restoring/encryption.json", "new key"),
         ("restoring/vault/same.md", "same"),
         ("restoring/vault/changed.md", "new"),
         ("restoring/vault/in the way/new.md", "new"),
@@ -61,13 +65,15 @@ fn decided(data: &Path) {
         replaced: Path::new("backups/replaced-1").to_owned(),
         notes: data.join("vault"),
         aside,
+        is_encrypted: true,
     };
-    commit(&*files_in(data), &replacement).unwrap();
+    commit(&*files_in(data, &Keys::default()), &replacement).unwrap();
 }
 
 fn expected() -> BTreeMap<String, String> {
     let rows = [
         ("loci.db", "new"),
+        ("encryption.json", "new key"),
         ("token", "secret"),
         ("vault/same.md", "same"),
         ("vault/changed.md", "new"),
@@ -77,6 +83,7 @@ fn expected() -> BTreeMap<String, String> {
         ("backups/replaced-1/loci.db", "old"),
         ("backups/replaced-1/loci.db-wal", "old log"),
         ("backups/replaced-1/loci.db-shm", "old index"),
+        ("backups/replaced-1/encryption.json", "old key"),
         ("backups/replaced-1/vault/changed.md", "old"),
         ("backups/replaced-1/vault/more/only old.md", "old"),
         (
@@ -96,7 +103,7 @@ fn cut_off_after(data: &Path, mut steps: usize) -> bool {
             .ok_or_else(|| io::Error::other("killed"))?;
         Ok(())
     };
-    carry_out(&*files_in(data), &mut before).is_ok()
+    carry_out(&*files_in(data, &Keys::default()), &mut before).is_ok()
 }
 
 #[test]
@@ -117,12 +124,12 @@ fn a_swap_goes_on_after_any_step() {
             .map(|(path, text)| (path.clone(), text.clone()))
             .eq(expected());
         assert!(
-            is_whole || files_in(data).restore_mark().exists(),
+            is_whole || files_in(data, &Keys::default()).restore_mark().exists(),
             "a mixture opens after {steps} steps: {left:?}"
         );
         // It is interrupted once more.
         cut_off_after(data, 1);
-        complete(&*files_in(data)).unwrap();
+        complete(&*files_in(data, &Keys::default())).unwrap();
         let mut left = files(data);
         // If only this was left to do, doctor does it.
         left.retain(|path, _| !path.starts_with(STAGING));
@@ -149,7 +156,7 @@ fn what_somebody_puts_there_meanwhile_is_kept() {
             ("vault/changed.md", "stranger"),
         ],
     );
-    complete(&*files_in(data)).unwrap();
+    complete(&*files_in(data, &Keys::default())).unwrap();
     let left = files(data);
     let rows = [
         ("loci.db", "new"),
@@ -174,7 +181,7 @@ fn nothing_happens_before_it_is_decided() {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path();
     write(data, &[("loci.db", "old"), ("restoring/loci.db", "new")]);
-    complete(&*files_in(data)).unwrap();
+    complete(&*files_in(data, &Keys::default())).unwrap();
     assert_eq!(files(data)["loci.db"], "old");
 }
 
@@ -187,7 +194,7 @@ fn no_link_leads_out() {
     decided(data);
     write(outside.path(), &[("b/new.md", "outside")]);
     std::os::unix::fs::symlink(outside.path(), data.join("vault/a")).unwrap();
-    complete(&*files_in(data)).unwrap();
+    complete(&*files_in(data, &Keys::default())).unwrap();
     assert_eq!(
         files(outside.path()),
         [("b/new.md".to_owned(), "outside".to_owned())].into()

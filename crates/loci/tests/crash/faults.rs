@@ -63,15 +63,23 @@ struct Counts {
 
 #[test]
 fn every_operation_may_fail() {
+    may_fail("faults", Place::new());
+}
+
+#[test]
+fn every_operation_of_an_encrypted_store_may_fail() {
+    may_fail("faults, encrypted", Place::encrypted());
+}
+
+fn may_fail(name: &str, base: Place) {
     let Some(library) = library() else { return };
-    let mut budget = Budget::new("faults");
+    let mut budget = Budget::new(name);
     let wanted = std::env::var("LOCI_FAULTS").ok();
     let is_wanted = |kinds: &str| {
         wanted
             .as_deref()
             .is_none_or(|wanted| wanted == "all" || wanted == kinds)
     };
-    let base = Place::new();
     prepare(&mut Run::new(), base.command(&["mcp", "mempalace"]));
     let mut cases = Vec::new();
     for dialect in DIALECTS {
@@ -134,7 +142,7 @@ fn every_operation_may_fail() {
         }
     }
     report(&format!(
-        "faults: {} of {all} cases tried, {} operations failed ({:?}), {} calls refused, {} starts refused; {} refused \
+        "{name}: {} of {all} cases tried, {} operations failed ({:?}), {} calls refused, {} starts refused; {} refused \
          calls were done all the same",
         counts.scenarios,
         counts.faults,
@@ -182,7 +190,9 @@ impl Scenario<'_> {
         // Tunnels need existing locations.
         let is_fresh = self.is_fresh && self.dialect != "mempalace";
         (
-            if is_fresh {
+            if is_fresh && self.base.is_encrypted {
+                Place::encrypted()
+            } else if is_fresh {
                 Place::new()
             } else {
                 self.base.copy()

@@ -18,9 +18,17 @@ const DELAY_MICROSECONDS: usize = 4_000;
 
 #[test]
 fn what_was_acknowledged_outlives_kills() {
+    outlives_kills("kills", Place::new());
+}
+
+#[test]
+fn what_was_acknowledged_in_an_encrypted_store_outlives_kills() {
+    outlives_kills("kills, encrypted", Place::encrypted());
+}
+
+fn outlives_kills(name: &str, mut place: Place) {
     let Some(library) = library() else { return };
-    let mut budget = Budget::new("kills");
-    let mut place = Place::new();
+    let mut budget = Budget::new(name);
     place.index_file_memories = Some("1");
     let mut run = Run::new();
     prepare(&mut run, place.command(&["mcp", "mempalace"]));
@@ -33,7 +41,7 @@ fn what_was_acknowledged_outlives_kills() {
     }
     check(&place, &mut run, true);
     report(&format!(
-        "kills: {} processes killed in {rounds} rounds, {} calls acknowledged, {} things",
+        "{name}: {} processes killed in {rounds} rounds, {} calls acknowledged, {} things",
         run.kills,
         run.ledger.acknowledged,
         run.ledger.things.len()

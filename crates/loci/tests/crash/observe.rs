@@ -3,14 +3,24 @@
 use std::path::Path;
 
 use loci_core::{ArchiveStore, Archived, Maintenance, Memory, Record, Tier, Timestamp};
+use loci_keys::{KeySources, Keys};
 use loci_store_postgres::PostgresStore;
 use loci_store_sqlite::{Options, SqliteStore};
 use loci_testkit::crash::{Found, Ledger, Seen, version_of};
 
+use crate::place::key_file;
+
 /// Opens the store as any process would, and reads all its records and all notes; if `is_checked`,
 /// returns the problems that the store finds, which takes most of the time.
 pub fn inspect(data: &Path, is_checked: bool) -> Result<(Found, Vec<String>), String> {
-    let store = SqliteStore::open(data, Options::default()).map_err(|error| error.to_string())?;
+    let options = Options {
+        keys: Keys::new(KeySources {
+            key_file: Some(key_file()),
+            ..KeySources::default()
+        }),
+        ..Options::default()
+    };
+    let store = SqliteStore::open(data, options).map_err(|error| error.to_string())?;
     let mut found = read(&store)?;
     let problems = if is_checked {
         store.integrity_check()

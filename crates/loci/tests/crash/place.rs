@@ -31,6 +31,17 @@ pub struct Place {
     pub index_file_memories: Option<&'static str>,
     /// The embedding provider of the processes.
     pub provider: &'static str,
+    /// True if its store was encrypted before anything was filed.
+    pub is_encrypted: bool,
+}
+
+/// The key file of every encrypted store.
+pub fn key_file() -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("crash.key");
+    if !path.exists() {
+        std::fs::write(&path, "the key of all crashes\n").unwrap();
+    }
+    path
 }
 
 impl Place {
@@ -39,12 +50,26 @@ impl Place {
             folder: scratch::folder(),
             index_file_memories: None,
             provider: "none",
+            is_encrypted: false,
         }
+    }
+
+    /// The same with an encrypted store, which holds nothing yet.
+    pub fn encrypted() -> Self {
+        let place = Place {
+            is_encrypted: true,
+            ..Place::new()
+        };
+        place.succeed(&["encrypt", "--key-file", key_file().to_str().unwrap()]);
+        place
     }
 
     /// Returns a place with a copy of these files.
     pub fn copy(&self) -> Self {
-        let place = Place::new();
+        let place = Place {
+            is_encrypted: self.is_encrypted,
+            ..Place::new()
+        };
         copy(&self.watched(), &place.watched());
         place
     }
@@ -76,6 +101,7 @@ impl Place {
             .env("LOCI_DATA", self.data());
         command
             .env("LOCI_EMBEDDING_PROVIDER", self.provider)
+            .env("LOCI_ENCRYPTION_KEY_FILE", key_file())
             .env("LOCI_MAINTENANCE_SECONDS", "1");
         command.envs(
             self.index_file_memories

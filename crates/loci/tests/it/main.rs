@@ -14,6 +14,9 @@ mod commands;
 mod connect;
 mod consolidating;
 mod doctor;
+mod encrypted;
+#[cfg(target_os = "linux")]
+mod encrypted_files;
 mod faults;
 mod figures;
 mod forgetting;

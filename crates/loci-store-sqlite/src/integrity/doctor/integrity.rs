@@ -7,6 +7,7 @@ use rusqlite::Connection;
 
 use crate::connection::{Access, Database};
 use crate::failure::{Result, damage};
+use crate::key::StoreKey;
 
 /// Faults that SQLite lists, at most.
 pub(crate) const LINES_MAX: usize = 1_000;
@@ -45,10 +46,10 @@ fn faults(connection: &Connection, of: &str) -> Result<Vec<String>> {
 
 /// The first fault that SQLite finds in a database file that no process changes and that has no
 /// write-ahead log; none if it is sound.
-pub(crate) fn first_fault(database: &Path) -> Result<Option<String>> {
+pub(crate) fn first_fault(database: &Path, key: Option<&StoreKey>) -> Result<Option<String>> {
     let database = Database {
         access: Access::Immutable,
-        ..Database::new(database.to_owned(), Duration::ZERO)
+        ..Database::new(database.to_owned(), Duration::ZERO).with_key(key.cloned())
     };
     let mut fault = None;
     let problem = damage((|| {

@@ -49,7 +49,7 @@ pub(crate) fn check_in_parts(readers: &Readers, words: bool) -> Result<Vec<Probl
     if all_are_well(readers, words).unwrap_or(false) {
         return Ok(Vec::new());
     }
-    readers.read(|connection| check(connection, words))
+    readers.read(|connection| check(connection, readers.key(), words))
 }
 
 fn all_are_well(readers: &Readers, words: bool) -> Result<bool, Error> {

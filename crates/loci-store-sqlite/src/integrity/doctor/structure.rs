@@ -17,6 +17,7 @@ use super::{damaged, derived};
 use crate::connection::Database;
 use crate::failure::{Failure, Result, damage};
 use crate::integrity::salvage;
+use crate::key::StoreKey;
 use crate::tables::{Origin, TABLES, Table};
 
 /// The problems that SQLite's check finds, inside a transaction: [`Damaged`] if filed rows may be
@@ -24,12 +25,12 @@ use crate::tables::{Origin, TABLES, Table};
 ///
 /// [`Damaged`]: loci_core::ProblemKind::Damaged
 /// [`Derived`]: loci_core::ProblemKind::Derived
-pub(crate) fn check(connection: &Connection) -> Result<Vec<Problem>> {
+pub(crate) fn check(connection: &Connection, key: Option<&StoreKey>) -> Result<Vec<Problem>> {
     let lines = integrity_check(connection, LINES_MAX)?;
     if lines.is_empty() {
         return Ok(Vec::new());
     }
-    let lost = lost_rows(connection)?;
+    let lost = lost_rows(connection, key)?;
     let problem = if lost.is_empty() { derived } else { damaged };
     Ok(lost
         .into_iter()
@@ -39,10 +40,10 @@ pub(crate) fn check(connection: &Connection) -> Result<Vec<Problem>> {
 }
 
 /// The tables of filed rows of which rows are lost, or may be, in words.
-fn lost_rows(connection: &Connection) -> Result<Vec<String>> {
-    let aside = copy_aside(connection)?;
-    let found = salvage::found_rows(aside.path())?;
-    let database = Database::new(aside.path().to_owned(), Duration::ZERO);
+fn lost_rows(connection: &Connection, key: Option<&StoreKey>) -> Result<Vec<String>> {
+    let aside = copy_aside(connection, key)?;
+    let found = salvage::found_rows(aside.path(), key)?;
+    let database = Database::new(aside.path().to_owned(), Duration::ZERO).with_key(key.cloned());
     let mut lost = Vec::new();
     for table in TABLES.iter().filter(|table| table.origin == Origin::Filed) {
         let found = found.get(table.name).copied().unwrap_or_default();
@@ -53,7 +54,7 @@ fn lost_rows(connection: &Connection) -> Result<Vec<String>> {
         lost.extend(problem.or(why).map(|why| format!("{}: {why}", table.name)));
     }
     if lost.is_empty() {
-        lost = rows_of_other_trees(connection, &found)?;
+        lost = rows_of_other_trees(connection, key, &found)?;
     }
     Ok(lost)
 }
@@ -64,10 +65,11 @@ fn lost_rows(connection: &Connection) -> Result<Vec<String>> {
 /// tables are counted after it.
 fn rows_of_other_trees(
     connection: &Connection,
+    key: Option<&StoreKey>,
     found: &BTreeMap<&'static str, i64>,
 ) -> Result<Vec<String>> {
-    let aside = copy_aside(connection)?;
-    let database = Database::new(aside.path().to_owned(), Duration::ZERO);
+    let aside = copy_aside(connection, key)?;
+    let database = Database::new(aside.path().to_owned(), Duration::ZERO).with_key(key.cloned());
     for index in indexes(connection)? {
         // A fault of one index does not keep the repair from the others.
         damage(
@@ -77,7 +79,7 @@ fn rows_of_other_trees(
                 .map_err(Failure::from),
         )?;
     }
-    let left = salvage::found_rows(aside.path())?;
+    let left = salvage::found_rows(aside.path(), key)?;
     let lost = found.iter().filter_map(|(table, rows)| {
         let left = left.get(table).copied().unwrap_or_default();
         (left < *rows).then(|| {

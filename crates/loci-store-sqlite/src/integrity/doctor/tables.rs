@@ -17,6 +17,7 @@ use tempfile::NamedTempFile;
 use super::{ProblemRows, damaged};
 use crate::failure;
 use crate::failure::{Failure, Result, damage, readable};
+use crate::key::StoreKey;
 use crate::opening::copies;
 use crate::opening::open_error::OpenError;
 use crate::statements::row::{WHOLE_COLUMNS, WHOLE_TABLES, read};
@@ -52,7 +53,7 @@ pub(super) struct ChecksumReport {
 
 /// A copy of the database, for those who look at its pages: to open the file besides SQLite would
 /// end its locks.
-pub(crate) fn copy_aside(connection: &Connection) -> Result<NamedTempFile> {
+pub(crate) fn copy_aside(connection: &Connection, key: Option<&StoreKey>) -> Result<NamedTempFile> {
     let folder = connection
         .path()
         .and_then(|path| Path::new(path).parent())
@@ -63,7 +64,7 @@ pub(crate) fn copy_aside(connection: &Connection) -> Result<NamedTempFile> {
         .suffix(".part")
         .tempfile_in(folder)
         .map_err(failed)?;
-    copies::copy(connection, aside.path())?;
+    copies::copy(connection, key, aside.path())?;
     Ok(aside)
 }
 

@@ -1,6 +1,7 @@
 use crate::SqliteFiles;
 use loci_core::StoreFiles;
 use loci_core::{FilingOrder, Maintenance, Memory, Partition, Repair, Space, Store, Timestamp};
+use loci_keys::Keys;
 use loci_testkit::contract::{memory, passage, put};
 use std::path::Path;
 
@@ -44,7 +45,13 @@ fn fix(folder: &tempfile::TempDir, store: SqliteStore) -> SqliteStore {
     drop(store);
     if repair.needs_rebuild {
         let [database, fresh] = ["loci.db", "fresh.db"].map(|name| folder.path().join(name));
-        let rebuilt = rebuild(&database, &fresh, Timestamp::from_microseconds(0)).unwrap();
+        let rebuilt = rebuild(
+            &database,
+            &Keys::default(),
+            &fresh,
+            Timestamp::from_microseconds(0),
+        )
+        .unwrap();
         assert!(rebuilt.is_usable(), "{rebuilt:?}");
         std::fs::rename(fresh, database).unwrap();
     }
@@ -583,7 +590,7 @@ fn what_no_migration_makes_is_named() {
         let (folder, store) = store();
         raw(&folder).execute_batch(sql).unwrap();
         drop(store);
-        let older = check_foreign(&raw(&folder), schema::VERSION).unwrap();
+        let older = check_foreign(&raw(&folder), None, schema::VERSION).unwrap();
         // As a restore does it, which takes nothing from it.
         let inspected = SqliteFiles::new(Path::new(""))
             .inspect(&folder.path().join("loci.db"))

@@ -8,6 +8,7 @@ use loci_core::Error;
 use rusqlite::Connection;
 use tempfile::TempDir;
 
+use crate::key::{self, StoreKey};
 use crate::opening::files::{copy_with_log, has_bytes, log_of};
 use crate::opening::open_error::DATABASE;
 use crate::opening::schema;
@@ -25,6 +26,7 @@ const PAGE_COUNT_AT: usize = 28;
 const ENCODING_AT: usize = 56;
 const SCHEMA_VERSION_AT: usize = 60;
 const PAGE_COUNT_VALID_FOR_AT: usize = 92;
+const RESERVED_AT: usize = 20;
 /// The encoding UTF-8 in the header.
 const UTF_8: u32 = 1;
 /// Offsets and values of the numbers in the header that are the same in all databases of loci: the
@@ -52,6 +54,7 @@ pub(crate) struct DatabaseFile {
     pub(crate) schema: i64,
     /// Why its beginning or its end is corrupt: the page, and the problem in words.
     pub(crate) problems: Vec<(u32, &'static str)>,
+    key: Option<StoreKey>,
     /// Holds the copy that is read, if there had to be one.
     _copy: Option<TempDir>,
 }
@@ -63,7 +66,7 @@ impl DatabaseFile {
     ///
     /// # Errors
     /// `unavailable` if a file cannot be read or copied.
-    pub(crate) fn open(database: &Path) -> Result<Self, Error> {
+    pub(crate) fn open(database: &Path, key: Option<&StoreKey>) -> Result<Self, Error> {
         let failed = |error: io::Error| {
             Error::unavailable(format!(
                 "{} cannot be read ({error}): check the disk and the space for temporary files, and try again",
@@ -71,21 +74,21 @@ impl DatabaseFile {
             ))
         };
         if !has_bytes(&log_of(database)) {
-            return DatabaseFile::of(database.to_owned(), None).map_err(failed);
+            return DatabaseFile::of(database.to_owned(), key, None).map_err(failed);
         }
         let copy = copy_with_log(database).map_err(failed)?;
         let path = copy.path().join(DATABASE);
-        move_log_into(&path).map_err(failed)?;
-        DatabaseFile::of(path, Some(copy)).map_err(failed)
+        move_log_into(&path, key).map_err(failed)?;
+        DatabaseFile::of(path, key, Some(copy)).map_err(failed)
     }
 
-    fn of(path: PathBuf, copy: Option<TempDir>) -> io::Result<Self> {
+    fn of(path: PathBuf, key: Option<&StoreKey>, copy: Option<TempDir>) -> io::Result<Self> {
         let mut file = File::open(&path)?;
         let bytes = file.metadata()?.len();
         let mut header = [0; HEADER_BYTES];
         // A header that cannot be read counts as one of zeros.
-        let is_sound = file.read_exact(&mut header).is_ok() && is_sound(&header);
-        let page_size = if is_sound {
+        let is_sound = read_header(&mut file, key, &mut header).is_ok() && is_sound(&header);
+        let page_size = if is_sound && key.is_none() {
             page_size(&header)
         } else {
             PAGE_SIZE
@@ -101,7 +104,7 @@ impl DatabaseFile {
             problems.push((1, "it does not begin as a database does"));
         }
         let has_just_begun = pages == 1 && [44, 60, 68].map(|at| number_at(&header, at)) == [0; 3];
-        if is_sound && !has_fixed_values(&header) && !has_just_begun {
+        if is_sound && !has_fixed_values(&header, key.is_some()) && !has_just_begun {
             problems.push((1, "its header is not what loci writes"));
         }
         if pages_expected.is_some_and(|expected| expected > pages) {
@@ -118,6 +121,7 @@ impl DatabaseFile {
             pages_expected,
             schema: i64::from(number_at(&header, SCHEMA_VERSION_AT)),
             problems,
+            key: key.cloned(),
             _copy: copy,
         })
     }
@@ -151,6 +155,9 @@ impl DatabaseFile {
             .read_to_end(&mut page)
             .ok()?;
         page.resize(self.page_size, 0);
+        if let Some(key) = &self.key {
+            page = key.decrypt(number, page)?;
+        }
         if number == 1 {
             page[ENCODING_AT..ENCODING_AT + 4].copy_from_slice(&UTF_8.to_be_bytes());
         }
@@ -194,18 +201,23 @@ impl PageKind {
 /// Lets SQLite move the commits in the log of this copy into it, which happens when its last
 /// connection is closed. Where the header of the database is corrupt, and the log has no newer one,
 /// SQLite does not look at the log: then a sound header takes its place.
-fn move_log_into(database: &Path) -> io::Result<()> {
+fn move_log_into(database: &Path, key: Option<&StoreKey>) -> io::Result<()> {
     for has_new_header in [false, true] {
         if has_new_header {
             let mut file = OpenOptions::new().write(true).open(database)?;
             let is_empty = file.metadata()?.len() < PAGE_SIZE as u64;
-            let page = first_page()?;
-            let bytes = if is_empty { page.len() } else { HEADER_BYTES };
+            let page = first_page(key)?;
+            // A page that is encrypted is whole or nothing.
+            let bytes = if is_empty || key.is_some() {
+                page.len()
+            } else {
+                HEADER_BYTES
+            };
             file.write_all(&page[..bytes])?;
         }
         // The version of the schema is in the header, so that no definition has to be read.
         let opened = has_bytes(database)
-            && Connection::open(database)
+            && connect(database, key)
                 .and_then(|connection| {
                     connection.pragma_query_value(None, "user_version", |row| row.get::<_, i64>(0))
                 })
@@ -218,18 +230,45 @@ fn move_log_into(database: &Path) -> io::Result<()> {
 }
 
 /// The first page of a new database with a write-ahead log. Its number of pages counts as unknown.
-fn first_page() -> io::Result<Vec<u8>> {
+fn first_page(key: Option<&StoreKey>) -> io::Result<Vec<u8>> {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join(DATABASE);
-    Connection::open(&path)
+    connect(&path, key)
         .and_then(|connection| {
             connection.execute_batch("PRAGMA journal_mode = WAL; PRAGMA user_version = 0;")
         })
         .map_err(io::Error::other)?;
     let mut page = fs::read(path)?;
     page.resize(PAGE_SIZE, 0);
+    if key.is_some() {
+        return Ok(page);
+    }
     page[PAGE_COUNT_VALID_FOR_AT..PAGE_COUNT_VALID_FOR_AT + 4].fill(0xff);
     Ok(page)
+}
+
+/// Reads the header, which is within the first page of an encrypted database.
+fn read_header(
+    file: &mut File,
+    key: Option<&StoreKey>,
+    header: &mut [u8; HEADER_BYTES],
+) -> io::Result<()> {
+    let Some(key) = key else {
+        return file.read_exact(header);
+    };
+    let mut page = vec![0; PAGE_SIZE];
+    file.read_exact(&mut page)?;
+    let page = key.decrypt(1, page).unwrap_or_default();
+    header.copy_from_slice(page.get(..HEADER_BYTES).ok_or(io::ErrorKind::InvalidData)?);
+    Ok(())
+}
+
+fn connect(database: &Path, key: Option<&StoreKey>) -> rusqlite::Result<Connection> {
+    let connection = Connection::open(database)?;
+    if let Some(key) = key {
+        key.apply(&connection)?;
+    }
+    Ok(connection)
 }
 
 fn is_sound(header: &[u8]) -> bool {
@@ -239,14 +278,16 @@ fn is_sound(header: &[u8]) -> bool {
 }
 
 /// Returns whether a header has the values that loci's have: a format with or without a write-ahead
-/// log, pages without reserved bytes, and SQLite's fractions of payload.
-fn has_fixed_values(header: &[u8]) -> bool {
+/// log, the reserved bytes of pages, and SQLite's fractions of payload.
+fn has_fixed_values(header: &[u8], is_encrypted: bool) -> bool {
+    let reserved = if is_encrypted { key::RESERVED } else { 0 };
     matches!(
         header[18..24],
-        [1, 1, 0, 64, 32, 32] | [2, 2, 0, 64, 32, 32]
-    ) && FIXED_NUMBERS
-        .iter()
-        .all(|(at, value)| number_at(header, *at) == *value)
+        [1, 1, _, 64, 32, 32] | [2, 2, _, 64, 32, 32]
+    ) && usize::from(header[RESERVED_AT]) == reserved
+        && FIXED_NUMBERS
+            .iter()
+            .all(|(at, value)| number_at(header, *at) == *value)
 }
 
 fn page_size(header: &[u8]) -> usize {

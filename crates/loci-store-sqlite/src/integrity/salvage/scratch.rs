@@ -3,9 +3,10 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use loci_core::{Archived, Timestamp};
+use loci_core::{Archived, Error, Timestamp};
 use rusqlite::types::{ToSqlOutput, Value};
 use rusqlite::{Connection, params, params_from_iter};
+use tempfile::TempDir;
 
 use super::Report;
 use super::dbdata::PageRecord;
@@ -13,6 +14,7 @@ use super::row_formats::{Row, RowFormats};
 use super::trees::TreeDefinition;
 use crate::failure::Result;
 use crate::integrity::checksum;
+use crate::opening::open_error::OpenError;
 use crate::opening::schema;
 use crate::opening::schema::Definition;
 use crate::statements::archive;
@@ -65,15 +67,29 @@ impl SalvageScope {
 #[derive(Debug)]
 pub(crate) struct Scratch {
     connection: Connection,
+    /// Holds the file, if there is one; goes after the connection.
+    _folder: Option<TempDir>,
     /// The statements that insert a row, by tables' names.
     insertions: HashMap<&'static str, String>,
 }
 
 impl Scratch {
-    /// Makes one for these rows, and the forms that its rows have.
-    pub(crate) fn new(wanted: SalvageScope) -> Result<(Self, RowFormats)> {
-        // SQLite keeps it in memory while it is small, then among the temporary files.
-        let connection = Connection::open("")?;
+    /// Makes one for these rows, and the forms that its rows have: among the temporary files, or in
+    /// memory, for what is encrypted.
+    pub(crate) fn new(wanted: SalvageScope, in_memory: bool) -> Result<(Self, RowFormats)> {
+        let folder =
+            if in_memory {
+                None
+            } else {
+                let made = tempfile::Builder::new().prefix("loci-").tempdir();
+                Some(made.map_err(|error| {
+                    Error::from(OpenError::from_io(&error, &std::env::temp_dir()))
+                })?)
+            };
+        let connection = match &folder {
+            Some(folder) => Connection::open(folder.path().join("rows.db"))?,
+            None => Connection::open_in_memory()?,
+        };
         checksum::register(&connection)?;
         connection.execute_batch(
             "PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; PRAGMA cache_size = -32768;",
@@ -97,6 +113,7 @@ impl Scratch {
         Ok((
             Scratch {
                 connection,
+                _folder: folder,
                 insertions,
             },
             formats,

@@ -3,6 +3,7 @@ use std::fs;
 use std::io::Write;
 
 use loci_core::{Provenance, Record, Store};
+use loci_keys::Keys;
 use loci_testkit::Random;
 use loci_testkit::contract::{memory, passage, put};
 use proptest::collection::vec;
@@ -27,7 +28,10 @@ fn salvaged(bytes: &[u8]) -> (SalvageReport, Vec<Record>) {
         records.push(archived.record);
         Ok(())
     };
-    (salvage(file.path(), NOW, visit).unwrap(), records)
+    (
+        salvage(file.path(), &Keys::default(), NOW, visit).unwrap(),
+        records,
+    )
 }
 
 /// A page that starts as one of a tree does, with any cells.
@@ -139,7 +143,7 @@ fn of_a_database_with_many_changed_bytes_nothing_changed_is_handed_out() {
 
 #[test]
 fn no_row_passes_for_one_of_another_table() {
-    let (_, formats) = Scratch::new(SalvageScope::All).unwrap();
+    let (_, formats) = Scratch::new(SalvageScope::All, true).unwrap();
     formats.assert_rows_are_told_apart();
 }
 
@@ -310,7 +314,7 @@ fn what_lies_behind_the_end_of_the_last_commit_is_no_part_of_it() {
         records += 1;
         Ok(())
     };
-    let report = salvage(&path, NOW, visit).unwrap();
+    let report = salvage(&path, &Keys::default(), NOW, visit).unwrap();
     assert!(
         report.damage.is_empty() && records <= 6,
         "{records}: {report:?}"

@@ -1,8 +1,11 @@
 //! The rebuild of a corrupt database: a fresh one with the rows that are whole is made beside it,
 //! checked, and put in its place. The old one is kept.
 
+use std::fs;
+
 use loci_archive::backup::DATABASE;
 use loci_core::{Clock, RebuildReport, SalvageReport};
+use loci_keys::FILE as KEY_FILE;
 
 use super::{Finding, Verdict, failed};
 use crate::commands::backup::check_space;
@@ -78,11 +81,17 @@ fn rebuild(settings: &Settings) -> Result<(RebuildReport, String), Failure> {
         );
         return Err(Failure::new(Exit::Database, message));
     }
+    let key_file = data.join(KEY_FILE);
+    let is_encrypted = key_file.exists();
+    if is_encrypted {
+        fs::copy(&key_file, staging.path().join(KEY_FILE)).map_err(unwritable)?;
+    }
     let replaced = store_replacement::free_name(&data, &moment(now)).map_err(unwritable)?;
     let replacement = store_replacement::StoreReplacement {
         replaced: replaced.clone(),
         notes: data.clone(),
         aside: Vec::new(),
+        is_encrypted,
     };
     // From here on it is done, now or at the next start of any loci.
     let _ = staging.keep();

@@ -6,9 +6,10 @@ use std::path::Path;
 use loci_archive::backup::{DATABASE, NOTES};
 use loci_archive::files::flush_folder;
 use loci_core::OpenStore;
+use loci_keys::KeyFile;
 use tempfile::TempDir;
 
-use super::{NAMED_MAX, Source, differing, inspect, tell, unusable};
+use super::{NAMED_MAX, Source, differing, inspect, put_key, tell, unusable};
 use crate::cli;
 use crate::commands::backup::check_space;
 use crate::commands::migrate::transfer;
@@ -23,7 +24,7 @@ use crate::wiring::{Vault, open_store};
 pub(super) fn run(
     settings: &Settings,
     arguments: &cli::Restore,
-    source: &mut Source,
+    (source, key_file): (&mut Source, Option<&KeyFile>),
     vault: &Vault,
     output: Output,
 ) -> Result<(), Failure> {
@@ -41,7 +42,8 @@ pub(super) fn run(
         ));
     }
     let unpacked = unpack(settings, source)?;
-    let files = files_in(unpacked.path());
+    put_key(key_file, unpacked.path())?;
+    let files = files_in(unpacked.path(), &settings.store.keys);
     let memories = inspect(&*files, source, &unpacked.path().join(DATABASE))?;
     let restored = if vault.is_kept {
         put_notes(source, vault, &unpacked)?

@@ -1,0 +1,349 @@
+//! The file that holds the wrapped key of a store: no secret is in it.
+
+use std::io;
+use std::path::Path;
+
+use argon2::{Algorithm, Argon2, Params, Version};
+use chacha20poly1305::aead::{Aead, KeyInit, Payload};
+use chacha20poly1305::{XChaCha20Poly1305, XNonce};
+use data_encoding::BASE64;
+use serde::{Deserialize, Serialize};
+use zeroize::Zeroizing;
+
+use crate::key::{DataKey, KEY_BYTES, mac, random};
+use crate::recovery::RecoveryKey;
+
+/// The name of the file, beside the database.
+pub const FILE: &str = "encryption.json";
+/// The version of its form.
+const VERSION: u32 = 1;
+/// Bytes of the salt and of the nonce of a wrapped key.
+const SALT: usize = 16;
+const NONCE: usize = 24;
+/// Argon2id for new passphrases, the second choice of RFC 9106: 64 MiB, three passes.
+const MEMORY_KIB: u32 = 64 << 10;
+const PASSES: u32 = 3;
+const LANES: u32 = 1;
+/// The most that a file may ask for: a damaged one must not take all memory.
+const MEMORY_KIB_MAX: u32 = 1 << 20;
+const PASSES_MAX: u32 = 64;
+/// The comment in the file, for who finds it.
+const COMMENT: &str =
+    "the key of this store, wrapped for each way to it; losing this file loses the store";
+
+/// A way to the key of a store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum KeyWay {
+    /// A file with random bytes.
+    KeyFile,
+    /// The keyring of the system.
+    Keyring,
+    /// A passphrase, by Argon2id.
+    Passphrase,
+    /// The recovery key.
+    Recovery,
+}
+
+impl KeyWay {
+    /// The way in words, as a part of a sentence.
+    pub fn noun(self) -> &'static str {
+        match self {
+            KeyWay::KeyFile => "a key file",
+            KeyWay::Keyring => "the keyring of the system",
+            KeyWay::Passphrase => "a passphrase",
+            KeyWay::Recovery => "the recovery key",
+        }
+    }
+}
+
+/// The secret of a way.
+#[derive(Clone)]
+pub enum Secret {
+    /// The bytes of the key file.
+    KeyFile(Zeroizing<Vec<u8>>),
+    /// The text that the keyring keeps.
+    Keyring(Zeroizing<String>),
+    /// The passphrase.
+    Passphrase(Zeroizing<String>),
+    /// The recovery key.
+    Recovery(RecoveryKey),
+}
+
+impl Secret {
+    /// The way that it opens.
+    pub fn way(&self) -> KeyWay {
+        match self {
+            Secret::KeyFile(_) => KeyWay::KeyFile,
+            Secret::Keyring(_) => KeyWay::Keyring,
+            Secret::Passphrase(_) => KeyWay::Passphrase,
+            Secret::Recovery(_) => KeyWay::Recovery,
+        }
+    }
+
+    fn bytes(&self) -> &[u8] {
+        match self {
+            Secret::KeyFile(bytes) => bytes,
+            Secret::Keyring(text) | Secret::Passphrase(text) => text.as_bytes(),
+            Secret::Recovery(key) => key.bytes(),
+        }
+    }
+}
+
+/// The cost of Argon2id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+struct Cost {
+    memory_kib: u32,
+    passes: u32,
+    lanes: u32,
+}
+
+/// The key, wrapped for one way.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Wrapped {
+    way: KeyWay,
+    salt: String,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    argon2id: Option<Cost>,
+    sealed: String,
+}
+
+/// The file `encryption.json`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeyFile {
+    version: u32,
+    comment: String,
+    /// The name of the key.
+    key: String,
+    ways: Vec<Wrapped>,
+}
+
+impl KeyFile {
+    /// A file without a way to this key.
+    pub fn of(key: &DataKey) -> Self {
+        KeyFile {
+            version: VERSION,
+            comment: COMMENT.to_owned(),
+            key: key.name(),
+            ways: Vec::new(),
+        }
+    }
+
+    /// Reads the file of the store in a folder; none if there is no such file.
+    ///
+    /// # Errors
+    /// It cannot be read, or is not such a file.
+    pub fn read(folder: &Path) -> io::Result<Option<Self>> {
+        match std::fs::read_to_string(folder.join(FILE)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            text => KeyFile::parse(&text?).map(Some),
+        }
+    }
+
+    /// Reads the text of a file.
+    ///
+    /// # Errors
+    /// It is not such a file, or one of a newer loci.
+    pub fn parse(text: &str) -> io::Result<Self> {
+        let refused = |problem: String| io::Error::new(io::ErrorKind::InvalidData, problem);
+        let file: KeyFile = serde_json::from_str(text).map_err(|error| {
+            let (line, column) = (error.line(), error.column());
+            refused(format!("it is damaged at line {line}, column {column}"))
+        })?;
+        if file.version > VERSION {
+            return Err(refused(format!(
+                "it was written by a newer loci (version {}; this one knows {VERSION}): update loci",
+                file.version
+            )));
+        }
+        Ok(file)
+    }
+
+    /// The text of the file.
+    ///
+    /// # Errors
+    /// None is known.
+    pub fn text(&self) -> io::Result<String> {
+        Ok(serde_json::to_string_pretty(self)? + "\n")
+    }
+
+    /// The name of the key.
+    pub fn key_name(&self) -> &str {
+        &self.key
+    }
+
+    /// The ways to the key.
+    pub fn ways(&self) -> Vec<KeyWay> {
+        let mut ways: Vec<KeyWay> = self.ways.iter().map(|wrapped| wrapped.way).collect();
+        ways.sort_unstable();
+        ways
+    }
+
+    /// Returns whether this way leads to the key.
+    pub fn has(&self, way: KeyWay) -> bool {
+        self.ways.iter().any(|wrapped| wrapped.way == way)
+    }
+
+    /// Wraps the key for one more way, in the place of the former secret of that way.
+    ///
+    /// # Errors
+    /// The system gives no random bytes or no memory.
+    pub fn add(&mut self, key: &DataKey, secret: &Secret) -> io::Result<()> {
+        let way = secret.way();
+        let (salt, nonce) = (random::<SALT>()?, random::<NONCE>()?);
+        let argon2id = (way == KeyWay::Passphrase).then_some(Cost {
+            memory_kib: MEMORY_KIB,
+            passes: PASSES,
+            lanes: LANES,
+        });
+        let wrapping = wrapping_key(secret, &salt[..], argon2id)
+            .ok_or_else(|| io::Error::other("there is not enough memory for Argon2id"))?;
+        let payload = Payload {
+            msg: &key.bytes()[..],
+            aad: label(way),
+        };
+        let sealed = XChaCha20Poly1305::new((&*wrapping).into())
+            .encrypt(&XNonce::from(*nonce), payload)
+            .map_err(|_| io::Error::other("the key cannot be wrapped"))?;
+        self.remove(way);
+        self.ways.push(Wrapped {
+            way,
+            salt: BASE64.encode(&salt[..]),
+            argon2id,
+            sealed: BASE64.encode(&[&nonce[..], &sealed].concat()),
+        });
+        Ok(())
+    }
+
+    /// Takes a way away.
+    pub fn remove(&mut self, way: KeyWay) {
+        self.ways.retain(|wrapped| wrapped.way != way);
+    }
+
+    /// Returns the key, if this is the secret of one of its ways.
+    pub fn unwrap(&self, secret: &Secret) -> Option<DataKey> {
+        let ways = self
+            .ways
+            .iter()
+            .filter(|wrapped| wrapped.way == secret.way());
+        ways.filter_map(|wrapped| unwrap(wrapped, secret))
+            .find(|key| key.name() == self.key)
+    }
+}
+
+fn unwrap(wrapped: &Wrapped, secret: &Secret) -> Option<DataKey> {
+    let salt = BASE64.decode(wrapped.salt.as_bytes()).ok()?;
+    let sealed = BASE64.decode(wrapped.sealed.as_bytes()).ok()?;
+    let (nonce, sealed) = sealed.split_at_checked(NONCE)?;
+    let wrapping = wrapping_key(secret, &salt, wrapped.argon2id)?;
+    let payload = Payload {
+        msg: sealed,
+        aad: label(wrapped.way),
+    };
+    let nonce: [u8; NONCE] = nonce.try_into().ok()?;
+    let opened = XChaCha20Poly1305::new((&*wrapping).into()).decrypt(&XNonce::from(nonce), payload);
+    let opened = Zeroizing::new(opened.ok()?);
+    Some(DataKey::of(Zeroizing::new(
+        opened.as_slice().try_into().ok()?,
+    )))
+}
+
+/// The key that the secret wraps with; none if it asks for what this machine does not have.
+fn wrapping_key(
+    secret: &Secret,
+    salt: &[u8],
+    argon2id: Option<Cost>,
+) -> Option<Zeroizing<[u8; KEY_BYTES]>> {
+    let Some(cost) = argon2id else {
+        let is_guessable = secret.way() == KeyWay::Passphrase;
+        return (!is_guessable).then(|| mac(salt, &[label(secret.way()), secret.bytes()]));
+    };
+    if cost.memory_kib > MEMORY_KIB_MAX || cost.passes > PASSES_MAX {
+        return None;
+    }
+    let params = Params::new(cost.memory_kib, cost.passes, cost.lanes, Some(KEY_BYTES)).ok()?;
+    let mut key = Zeroizing::new([0; KEY_BYTES]);
+    Argon2::new(Algorithm::Argon2id, Version::V0x13, params)
+        .hash_password_into(secret.bytes(), salt, &mut key[..])
+        .ok()?;
+    Some(key)
+}
+
+/// Binds a wrapped key to its way.
+fn label(way: KeyWay) -> &'static [u8] {
+    match way {
+        KeyWay::KeyFile => b"loci data key 1, key file",
+        KeyWay::Keyring => b"loci data key 1, keyring",
+        KeyWay::Passphrase => b"loci data key 1, passphrase",
+        KeyWay::Recovery => b"loci data key 1, recovery key",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn passphrase(text: &str) -> Secret {
+        Secret::Passphrase(Zeroizing::new(text.to_owned()))
+    }
+
+    #[test]
+    fn each_way_leads_to_the_key_and_no_other_does() {
+        let key = DataKey::random().unwrap();
+        let recovery = RecoveryKey::random().unwrap();
+        let secrets = [
+            Secret::KeyFile(Zeroizing::new(b"bytes".to_vec())),
+            Secret::Keyring(Zeroizing::new("kept".to_owned())),
+            passphrase("correct horse"),
+            Secret::Recovery(recovery.clone()),
+        ];
+        let mut file = KeyFile::of(&key);
+        for secret in &secrets {
+            file.add(&key, secret).unwrap();
+        }
+        let text = file.text().unwrap();
+        for word in ["correct", "bytes", "kept", &recovery.letters()[..4]] {
+            assert!(!text.contains(word), "{word}");
+        }
+        let mut file = KeyFile::parse(&text).unwrap();
+        for secret in &secrets {
+            assert_eq!(file.unwrap(secret), Some(key.clone()));
+        }
+        for wrong in [
+            passphrase("correct mule"),
+            passphrase("bytes"),
+            Secret::KeyFile(Zeroizing::new(b"correct horse".to_vec())),
+            Secret::Recovery(RecoveryKey::random().unwrap()),
+        ] {
+            assert_eq!(file.unwrap(&wrong), None);
+        }
+        file.remove(KeyWay::Passphrase);
+        assert_eq!(
+            file.ways(),
+            [KeyWay::KeyFile, KeyWay::Keyring, KeyWay::Recovery]
+        );
+        assert_eq!(file.unwrap(&secrets[2]), None);
+    }
+
+    #[test]
+    fn a_damaged_file_gives_no_key_and_takes_no_memory() {
+        let key = DataKey::random().unwrap();
+        let mut file = KeyFile::of(&key);
+        file.add(&key, &passphrase("p")).unwrap();
+        let text = file.text().unwrap();
+        let huge = text.replace("65536", "4000000000");
+        assert_eq!(
+            KeyFile::parse(&huge).unwrap().unwrap(&passphrase("p")),
+            None
+        );
+        let newer = text.replace("\"version\": 1", "\"version\": 2");
+        let refused = KeyFile::parse(&newer).unwrap_err().to_string();
+        assert!(refused.contains("newer loci"), "{refused}");
+        assert!(KeyFile::parse(&text[..text.len() / 2]).is_err());
+        let other = text.replace(&key.name(), "0011223344556677");
+        assert_eq!(
+            KeyFile::parse(&other).unwrap().unwrap(&passphrase("p")),
+            None
+        );
+    }
+}

@@ -1,0 +1,33 @@
+//! `loci decrypt`: puts the store back into the clear.
+
+use loci_keys::{DataKey, KeyFile, KeyWay, Keyring};
+use serde_json::json;
+
+use super::encrypt::{current_key, folder_of, swap};
+use crate::exit::{Exit, Failure};
+use crate::output::{Output, status_line};
+use crate::settings::Settings;
+
+pub fn run(settings: &Settings, output: Output) -> Result<(), Failure> {
+    let folder = folder_of(settings)?;
+    let key: DataKey = current_key(settings, &folder)?;
+    let file = KeyFile::read(&folder)
+        .ok()
+        .flatten()
+        .ok_or_else(|| Failure::new(Exit::Key, "the store is not encrypted"))?;
+    let report = swap(settings, Some(&key), None, None)?;
+    if file.has(KeyWay::Keyring)
+        && let Err(error) = Keyring.forget(file.key_name())
+    {
+        status_line(format_args!("note: the keyring still has its key: {error}"));
+    }
+    status_line(
+        "note: backups that were made until now are encrypted: keep a way to their key, or make new ones",
+    );
+    let value = json!({"memories": report.memories});
+    let text = format!(
+        "the store with its {} memories is in the clear again\n",
+        report.memories
+    );
+    Ok(output.either(&value, text)?)
+}
