@@ -19,4 +19,3 @@ CREATE TABLE @record_version (
 CREATE INDEX record_version_by_owner ON @record_version (space, owner) WHERE owner IS NOT NULL;
 CREATE INDEX record_version_by_changer ON @record_version (space, changed_by) WHERE changed_by IS NOT NULL;
 CREATE INDEX record_version_by_change ON @record_version (space, changed_at);
-CREATE POLICY loci_space ON @record_version USING (space = coalesce((SELECT CASE WHEN current_setting('loci.space') = 'all:' THEN NULL WHEN starts_with(current_setting('loci.space'), 'space:') THEN substr(current_setting('loci.space'), 7) ELSE current_setting('loci.space_is_undeclared') END), space));

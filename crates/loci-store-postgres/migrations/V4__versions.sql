@@ -14,4 +14,3 @@ CREATE TABLE @version (
     PRIMARY KEY (space, memory, revision)
 );
 CREATE INDEX version_by_writer ON @version (space, updated_by) WHERE updated_by IS NOT NULL;
-CREATE POLICY loci_space ON @version USING (space = coalesce((SELECT CASE WHEN current_setting('loci.space') = 'all:' THEN NULL WHEN starts_with(current_setting('loci.space'), 'space:') THEN substr(current_setting('loci.space'), 7) ELSE current_setting('loci.space_is_undeclared') END), space));

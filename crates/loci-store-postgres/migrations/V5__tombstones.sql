@@ -12,4 +12,3 @@ CREATE TABLE @tombstone (
 );
 CREATE INDEX tombstone_by_salt ON @tombstone (space, salt);
 CREATE INDEX tombstone_by_age ON @tombstone (space, forgotten_at);
-CREATE POLICY loci_space ON @tombstone USING (space = coalesce((SELECT CASE WHEN current_setting('loci.space') = 'all:' THEN NULL WHEN starts_with(current_setting('loci.space'), 'space:') THEN substr(current_setting('loci.space'), 7) ELSE current_setting('loci.space_is_undeclared') END), space));

@@ -76,4 +76,3 @@ FROM (
     ) AS called
 ) AS counted
 GROUP BY space, day, "user", via, client, tool, outcome;
-CREATE POLICY loci_space ON @daily USING (space = coalesce((SELECT CASE WHEN current_setting('loci.space') = 'all:' THEN NULL WHEN starts_with(current_setting('loci.space'), 'space:') THEN substr(current_setting('loci.space'), 7) ELSE current_setting('loci.space_is_undeclared') END), space));

@@ -11,7 +11,6 @@ CREATE TABLE @open_item (
 );
 CREATE INDEX open_item_by_memory ON @open_item (space, memory);
 CREATE INDEX open_item_by_other ON @open_item (space, other) WHERE other IS NOT NULL;
-CREATE POLICY loci_space ON @open_item USING (space = coalesce((SELECT CASE WHEN current_setting('loci.space') = 'all:' THEN NULL WHEN starts_with(current_setting('loci.space'), 'space:') THEN substr(current_setting('loci.space'), 7) ELSE current_setting('loci.space_is_undeclared') END), space));
 
 -- How far the memories of a space were examined; no row before the first step.
 CREATE TABLE @examined (
@@ -20,4 +19,3 @@ CREATE TABLE @examined (
     change      bigint NOT NULL,               -- change.number of the last one that was looked at
     row         bigint NOT NULL                -- memory.row, before which the memories are still to be examined
 );
-CREATE POLICY loci_space ON @examined USING (space = coalesce((SELECT CASE WHEN current_setting('loci.space') = 'all:' THEN NULL WHEN starts_with(current_setting('loci.space'), 'space:') THEN substr(current_setting('loci.space'), 7) ELSE current_setting('loci.space_is_undeclared') END), space));

@@ -1,7 +1,7 @@
 //! The migrations of the tables, and the lock under which they run.
 
 /// Every migration that was ever released, oldest first.
-pub(crate) const MIGRATIONS: [&str; 14] = [
+pub(crate) const MIGRATIONS: [&str; 15] = [
     include_str!("../migrations/V1__store.sql"),
     include_str!("../migrations/V2__row_security.sql"),
     include_str!("../migrations/V3__audit.sql"),
@@ -16,6 +16,7 @@ pub(crate) const MIGRATIONS: [&str; 14] = [
     include_str!("../migrations/V12__entities.sql"),
     include_str!("../migrations/V13__record_versions.sql"),
     include_str!("../migrations/V14__setting_versions.sql"),
+    include_str!("../migrations/V15__policies.sql"),
 ];
 
 /// The version that this build reads and writes.

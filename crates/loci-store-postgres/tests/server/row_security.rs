@@ -1,7 +1,11 @@
 //! Row security: the server keeps the spaces apart as well, whatever a statement says.
 
+use std::time::Instant;
+
+use loci_core::limits::NAME_CHARACTERS_MAX;
 use loci_core::{
-    CandidateQuery, CheckOutcome, Maintenance, Memory, Page, ServerCheck, Space, Store, TokenStore,
+    CandidateQuery, CheckOutcome, Maintenance, Memory, ModelId, Page, ServerCheck, Space, Store,
+    TokenStore, Vector,
 };
 use loci_store_postgres::{Options, PostgresStore};
 use loci_testkit::contract::{filter, memory, passage, put};
@@ -129,7 +133,22 @@ fn a_statement_that_forgets_the_space_stays_in_the_one_that_was_declared() {
             // After a transaction that had a value, it is empty.
             let undeclared = client.query(&sql, &[]).await.unwrap_err();
             assert_eq!(undeclared.code(), Some(&fails));
-            assert_eq!(run("main", read).await.unwrap_err(), fails);
+            for wrong in [
+                "main",
+                "a longer name",
+                "zzzzzzzz",
+                "all",
+                "all:main",
+                "space",
+            ] {
+                assert_eq!(run(wrong, read).await.unwrap_err(), fails, "{wrong}");
+                // Not only where an index takes both bounds before it meets a row.
+                let scan = format!(
+                    "{wrong}'; SET LOCAL enable_indexscan = off; SET LOCAL enable_bitmapscan = off; \
+                     SET LOCAL enable_indexonlyscan = 'off"
+                );
+                assert_eq!(run(&scan, read).await.unwrap_err(), fails, "{wrong}");
+            }
             assert_eq!(spaces("space:other", read).await, ["other"]);
             assert_eq!(spaces("all:", read).await, ["main", "other"]);
             assert!(spaces("space:", read).await.is_empty());
@@ -153,6 +172,121 @@ fn a_statement_that_forgets_the_space_stays_in_the_one_that_was_declared() {
                 assert_eq!(undeclared, fails, "{sql}");
             }
         });
+    }
+}
+
+/// All spaces are those between the bounds of the policy, whatever their names are.
+#[test]
+fn all_spaces_are_in_the_scope_of_all() {
+    let schemas = Schemas::default();
+    let options = plain(&schemas, true);
+    let store = open(&options);
+    let longest = char::MAX.to_string().repeat(NAME_CHARACTERS_MAX);
+    let names = ["!", "main", "\u{fffd}", &char::MAX.to_string(), &longest];
+    for (number, name) in names.iter().enumerate() {
+        let memory = of_space(name, &number.to_string());
+        store.commit(put(&memory, vec![passage("word")])).unwrap();
+    }
+    assert_eq!(store.size().unwrap().memories, names.len() as u64);
+}
+
+/// The policy of versions 2 to 14, which older processes make again where it is missing.
+const FORMER_POLICY: &str = "space = coalesce((SELECT CASE WHEN current_setting('loci.space') = 'all:' THEN NULL \
+    WHEN starts_with(current_setting('loci.space'), 'space:') THEN substr(current_setting('loci.space'), 7) \
+    ELSE current_setting('loci.space_is_undeclared') END), space)";
+
+/// Returns the tables of a store, each with its policy.
+fn policies(options: &Options) -> Vec<(String, String)> {
+    let sql = "SELECT relname::text, pg_get_expr(polqual, polrelid) FROM pg_policy JOIN pg_class AS c ON c.oid = polrelid \
+        WHERE relnamespace = to_regnamespace($1) ORDER BY 1";
+    let rows = with_client(server_url(), async |client| {
+        client.query(sql, &[&options.schema]).await.unwrap()
+    });
+    assert!(rows.len() > 30);
+    rows.iter().map(|row| (row.get(0), row.get(1))).collect()
+}
+
+fn change_policies(options: &Options, policies: &[(String, String)]) {
+    let statements = policies
+        .iter()
+        .map(|(table, policy)| format!("ALTER POLICY loci_space ON @{table} USING ({policy})"));
+    run_sql(options, &statements.collect::<Vec<_>>().join(";\n"));
+}
+
+/// While row security is on, and another process has the store open.
+#[test]
+fn an_upgrade_replaces_policies_with_a_subquery() {
+    let schemas = Schemas::default();
+    let options = plain(&schemas, true);
+    let opened = open(&options);
+    fill(&opened);
+    let now = policies(&options);
+    assert!(now.iter().all(|(_, policy)| !policy.contains("SELECT")));
+    let mut former = now.clone();
+    for (_, policy) in &mut former {
+        FORMER_POLICY.clone_into(policy);
+    }
+    change_policies(&options, &former);
+    assert!(
+        policies(&options)
+            .iter()
+            .all(|(_, policy)| policy.contains("SELECT"))
+    );
+    assert_eq!((listed(&opened), searched(&opened)), (1, 1));
+    run_sql(&options, "DELETE FROM @migration WHERE version >= 15");
+    let upgraded = open(&options);
+    assert_eq!((listed(&upgraded), searched(&upgraded)), (1, 1));
+    assert_eq!(policies(&options), now);
+    assert_eq!((listed(&opened), searched(&opened)), (1, 1));
+    assert_eq!(upgraded.structure_check(), Ok(Vec::new()));
+}
+
+/// Tells the times in which an index of 10,000 memories is loaded, if `LOCI_TEST_POLICY_LOADS` names a
+/// number of loads of each kind.
+#[test]
+fn an_index_loads_as_fast_as_with_the_policy_of_earlier_versions() {
+    let rounds = std::env::var("LOCI_TEST_POLICY_LOADS").map_or(1, |told| told.parse().unwrap());
+    let memories = if rounds > 1 { 10_000 } else { 20 };
+    let schemas = Schemas::default();
+    let options = plain(&schemas, true);
+    let store = open(&options);
+    for number in 0..memories {
+        let mut passage = passage(&format!("word word{} word{number}", number % 100));
+        passage.vector = Some(Vector {
+            model: ModelId::new("model"),
+            scale: 1.0,
+            values: vec![1; 384],
+        });
+        let memory = of_space("main", &number.to_string());
+        store.commit(put(&memory, vec![passage])).unwrap();
+    }
+    let policies = policies(&options);
+    let former: Vec<_> = (policies.iter())
+        .map(|(table, _)| (table.clone(), FORMER_POLICY.to_owned()))
+        .collect();
+    run_sql(&options, "ANALYZE @memory, @passage");
+    let mut times = [Vec::new(), Vec::new()];
+    for round in 0..2 * rounds {
+        let is_former = round % 2 == 1;
+        change_policies(&options, if is_former { &former } else { &policies });
+        let opened = open(&options);
+        assert_eq!(listed(&opened), memories.min(10));
+        let begin = Instant::now();
+        assert_eq!(searched(&opened), memories.min(10));
+        times[usize::from(is_former)].push(begin.elapsed());
+        assert_eq!(opened.size().unwrap().memories, memories as u64);
+    }
+    if rounds > 1 {
+        let [now, before] = times.map(|mut times| {
+            times.sort_unstable();
+            println!("{times:?}");
+            times[times.len() / 2].as_secs_f64()
+        });
+        println!(
+            "median {now:.4} s, before {before:.4} s, ratio {:.3}",
+            now / before
+        );
+        assert!(now / before <= 1.1);
     }
 }
 
