@@ -26,7 +26,7 @@ pub fn run(settings: &Settings, output: Output) -> Result<(), Failure> {
     );
     let value = json!({"memories": report.memories});
     let text = format!(
-        "the store with its {} memories is in the clear again\n",
+        "the store is in the clear again; memories in it: {}\n",
         report.memories
     );
     Ok(output.either(&value, text)?)

@@ -108,7 +108,7 @@ fn encrypt(settings: &Settings, arguments: &cli::Encrypt) -> Result<Outcome, Fai
     let file = wrapped(&key, &secrets, &recovery)?;
     let report = swap(settings, None, Some((&key, &file)), Some(&recovery))?;
     Ok(Outcome {
-        done: format!("encrypted the store with its {} memories", report.memories),
+        done: format!("encrypted the store; memories in it: {}", report.memories),
         ways: file.ways(),
         recovery: Some(recovery),
     })
@@ -133,7 +133,7 @@ fn rotate(
     ways::forget_keyring(old);
     Ok(Outcome {
         done: format!(
-            "encrypted the store with its {} memories with a new key",
+            "encrypted the store with a new key; memories in it: {}",
             report.memories
         ),
         ways: file.ways(),

@@ -103,6 +103,7 @@ pub fn variables() -> Result<Variables, Failure> {
 pub fn warnings(variables: &Variables) -> Vec<String> {
     let is_known = |name: &str| {
         known().any(|known| known == name)
+            || SETTINGS.iter().any(|setting| setting.alias == Some(name))
             || OF_OTHERS.contains(&name)
             || PREFIXES_OF_OTHERS
                 .iter()
@@ -195,7 +196,12 @@ mod tests {
     fn variables_of_settings_and_of_others_are_no_mistakes() {
         assert_eq!(warned(&[("LOCI_DATE", "")]), Vec::<String>::new());
         for setting in SETTINGS {
-            assert_eq!(warned(&[(setting.variable, "1")]), Vec::<String>::new());
+            for name in [Some(setting.variable), setting.alias]
+                .into_iter()
+                .flatten()
+            {
+                assert_eq!(warned(&[(name, "1")]), Vec::<String>::new(), "{name}");
+            }
         }
         for name in ["LOCI_TOKEN", "LOCI_TEST_SEED", "LOCI_BIN", "LOCI_CONFIG"] {
             assert_eq!(warned(&[(name, "1")]), Vec::<String>::new(), "{name}");
