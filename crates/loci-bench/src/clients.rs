@@ -19,6 +19,8 @@ use super::speed::{engine, milliseconds, side_by_side};
 pub const CLIENTS: usize = 16;
 /// One call of this many stores; the others recall.
 const CALLS_PER_STORE: usize = 5;
+/// The most calls until the index is loaded.
+const WARM_UP_CALLS: usize = 60;
 /// The number of users of the large store.
 const USERS: usize = 1_000;
 /// The number of users of the small store.
@@ -163,9 +165,16 @@ pub fn traffic_of(server: &Server, calls: usize) -> Result<Traffic, Failure> {
     let broken = |error: std::io::Error| Failure::new(Exit::Failure, error.to_string());
     // The first calls load the index and the model, and are not measured.
     let warm_up = json!({"user_id": "user-0", "query": question(&mut Random(0))});
-    HttpClient::connect(&server.address)
-        .and_then(|mut client| client.call("memory-mcp", "recall_memory", &warm_up))
-        .map_err(broken)?;
+    let mut client = HttpClient::connect(&server.address).map_err(broken)?;
+    let mut warmed = client.call("memory-mcp", "recall_memory", &warm_up);
+    // Each call waits a while for the index.
+    for _ in 0..WARM_UP_CALLS {
+        if warmed.is_ok() {
+            break;
+        }
+        warmed = client.call("memory-mcp", "recall_memory", &warm_up);
+    }
+    warmed.map_err(broken)?;
     let begin = Instant::now();
     let parts = side_by_side(CLIENTS, |number| {
         Ok(one_client(&server.address, number, calls))

@@ -4,22 +4,21 @@ use std::io;
 use std::path::Path;
 
 use argon2::{Algorithm, Argon2, Params, Version};
-use chacha20poly1305::aead::{Aead, KeyInit, Payload};
-use chacha20poly1305::{XChaCha20Poly1305, XNonce};
 use data_encoding::BASE64;
+use ring::aead::{Aad, Nonce};
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
 use crate::key::{DataKey, KEY_BYTES, mac, random};
 use crate::recovery::RecoveryKey;
+use crate::sealed::{NONCE, cipher};
 
 /// The name of the file, beside the database.
 pub const FILE: &str = "encryption.json";
 /// The version of its form.
 const VERSION: u32 = 1;
-/// Bytes of the salt and of the nonce of a wrapped key.
+/// Bytes of the salt of a wrapped key, by which no two are wrapped with the same key.
 const SALT: usize = 16;
-const NONCE: usize = 24;
 /// Argon2id for new passphrases, the second choice of RFC 9106: 64 MiB, three passes.
 const MEMORY_KIB: u32 = 64 << 10;
 const PASSES: u32 = 3;
@@ -198,12 +197,13 @@ impl KeyFile {
         });
         let wrapping = wrapping_key(secret, &salt[..], argon2id)
             .ok_or_else(|| io::Error::other("there is not enough memory for Argon2id"))?;
-        let payload = Payload {
-            msg: &key.bytes()[..],
-            aad: label(way),
-        };
-        let sealed = XChaCha20Poly1305::new((&*wrapping).into())
-            .encrypt(&XNonce::from(*nonce), payload)
+        let mut sealed = key.bytes().to_vec();
+        cipher(&wrapping)?
+            .seal_in_place_append_tag(
+                Nonce::assume_unique_for_key(*nonce),
+                Aad::from(label(way)),
+                &mut sealed,
+            )
             .map_err(|_| io::Error::other("the key cannot be wrapped"))?;
         self.remove(way);
         self.ways.push(Wrapped {
@@ -236,16 +236,18 @@ fn unwrap(wrapped: &Wrapped, secret: &Secret) -> Option<DataKey> {
     let sealed = BASE64.decode(wrapped.sealed.as_bytes()).ok()?;
     let (nonce, sealed) = sealed.split_at_checked(NONCE)?;
     let wrapping = wrapping_key(secret, &salt, wrapped.argon2id)?;
-    let payload = Payload {
-        msg: sealed,
-        aad: label(wrapped.way),
-    };
     let nonce: [u8; NONCE] = nonce.try_into().ok()?;
-    let opened = XChaCha20Poly1305::new((&*wrapping).into()).decrypt(&XNonce::from(nonce), payload);
-    let opened = Zeroizing::new(opened.ok()?);
-    Some(DataKey::of(Zeroizing::new(
-        opened.as_slice().try_into().ok()?,
-    )))
+    let mut sealed = Zeroizing::new(sealed.to_vec());
+    let opened = cipher(&wrapping)
+        .ok()?
+        .open_in_place(
+            Nonce::assume_unique_for_key(nonce),
+            Aad::from(label(wrapped.way)),
+            &mut sealed,
+        )
+        .ok()?;
+    let opened: [u8; KEY_BYTES] = (&*opened).try_into().ok()?;
+    Some(DataKey::of(Zeroizing::new(opened)))
 }
 
 /// The key that the secret wraps with; none if it asks for what this machine does not have.

@@ -6,55 +6,67 @@
 
 use std::io::{self, ErrorKind, Read, Write};
 
-use chacha20poly1305::aead::{Aead, KeyInit};
-use chacha20poly1305::{ChaCha20Poly1305, Nonce};
+use ring::aead::{AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
 use zeroize::Zeroizing;
 
-use crate::key::{SubKey, random};
+use crate::key::{KEY_BYTES, SubKey, random};
 
 /// Bytes of the salt of a file.
 const SALT: usize = 32;
 /// Bytes of a chunk, before it is sealed.
 const CHUNK: usize = 64 << 10;
 /// Bytes of the tag of a chunk.
-const TAG: usize = 16;
+pub(crate) const TAG: usize = 16;
+/// Bytes of a nonce.
+pub(crate) const NONCE: usize = 12;
 /// Bytes that a sealed message or file has at least.
 pub const SEALED_FROM: usize = SALT + TAG;
 
-/// The ciphers of one file.
+/// The cipher of one file, and the number of its next chunk.
 struct Chunks {
-    cipher: ChaCha20Poly1305,
+    cipher: LessSafeKey,
     number: u64,
 }
 
 impl Chunks {
-    fn new(key: &SubKey, salt: &[u8; SALT]) -> Self {
-        let key = key.salted(salt);
-        Chunks {
-            cipher: ChaCha20Poly1305::new((&*key).into()),
+    fn new(key: &SubKey, salt: &[u8; SALT]) -> io::Result<Self> {
+        Ok(Chunks {
+            cipher: cipher(&key.salted(salt))?,
             number: 0,
-        }
+        })
     }
 
     fn nonce(&mut self, is_last: bool) -> Nonce {
-        let mut nonce = [0; 12];
+        let mut nonce = [0; NONCE];
         nonce[..8].copy_from_slice(&self.number.to_be_bytes());
         nonce[11] = u8::from(is_last);
         self.number += 1;
-        nonce.into()
+        Nonce::assume_unique_for_key(nonce)
     }
 
-    fn seal(&mut self, chunk: &[u8], is_last: bool) -> io::Result<Vec<u8>> {
+    fn seal(&mut self, chunk: &mut [u8], is_last: bool) -> io::Result<[u8; TAG]> {
         let nonce = self.nonce(is_last);
-        let sealed = self.cipher.encrypt(&nonce, chunk);
-        sealed.map_err(|_| io::Error::other("a chunk cannot be sealed"))
+        let tag = self
+            .cipher
+            .seal_in_place_separate_tag(nonce, Aad::empty(), chunk)
+            .map_err(|_| io::Error::other("a chunk cannot be sealed"))?;
+        let mut bytes = [0; TAG];
+        bytes.copy_from_slice(tag.as_ref());
+        Ok(bytes)
     }
 
-    fn open(&mut self, sealed: &[u8], is_last: bool) -> io::Result<Zeroizing<Vec<u8>>> {
+    fn open<'a>(&mut self, sealed: &'a mut [u8], is_last: bool) -> io::Result<&'a [u8]> {
         let nonce = self.nonce(is_last);
-        let opened = self.cipher.decrypt(&nonce, sealed);
-        opened.map(Zeroizing::new).map_err(|_| unsealable())
+        let opened = self.cipher.open_in_place(nonce, Aad::empty(), sealed);
+        opened.map(|opened| &*opened).map_err(|_| unsealable())
     }
+}
+
+/// The cipher with a key that is used for only one file or one wrapped key.
+pub(crate) fn cipher(key: &[u8; KEY_BYTES]) -> io::Result<LessSafeKey> {
+    let key = UnboundKey::new(&AES_256_GCM, key);
+    key.map(LessSafeKey::new)
+        .map_err(|_| io::Error::other("the cipher does not take the key"))
 }
 
 fn unsealable() -> io::Error {
@@ -83,7 +95,7 @@ fn fill(from: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
 fn each_chunk(
     from: &mut impl Read,
     bytes: usize,
-    mut each: impl FnMut(&[u8], bool) -> io::Result<()>,
+    mut each: impl FnMut(&mut [u8], bool) -> io::Result<()>,
 ) -> io::Result<()> {
     let mut chunk = Zeroizing::new(vec![0; bytes]);
     let mut next = Zeroizing::new(vec![0; bytes]);
@@ -94,7 +106,7 @@ fn each_chunk(
         } else {
             fill(from, &mut next)?
         };
-        each(&chunk[..filled], following == 0)?;
+        each(&mut chunk[..filled], following == 0)?;
         if following == 0 {
             return Ok(());
         }
@@ -110,9 +122,11 @@ fn each_chunk(
 pub fn seal_stream(key: &SubKey, from: &mut impl Read, to: &mut impl Write) -> io::Result<()> {
     let salt = random::<SALT>()?;
     to.write_all(&salt[..])?;
-    let mut chunks = Chunks::new(key, &salt);
+    let mut chunks = Chunks::new(key, &salt)?;
     each_chunk(from, CHUNK, |chunk, is_last| {
-        to.write_all(&chunks.seal(chunk, is_last)?)
+        let tag = chunks.seal(chunk, is_last)?;
+        to.write_all(chunk)?;
+        to.write_all(&tag)
     })
 }
 
@@ -126,9 +140,9 @@ pub fn open_stream(key: &SubKey, from: &mut impl Read, to: &mut impl Write) -> i
     if fill(from, &mut salt)? < SALT {
         return Err(unsealable());
     }
-    let mut chunks = Chunks::new(key, &salt);
+    let mut chunks = Chunks::new(key, &salt)?;
     each_chunk(from, CHUNK + TAG, |chunk, is_last| {
-        to.write_all(&chunks.open(chunk, is_last)?)
+        to.write_all(chunks.open(chunk, is_last)?)
     })
 }
 

@@ -116,7 +116,7 @@ pub static RULES: Rules = Rules {
         ("opentelemetry*", &["loci-otlp"]),
         ("tracing-opentelemetry", &["loci-otlp"]),
         ("gix-ignore", &["loci-mine"]),
-        ("ring", &["loci-oidc", "loci"]),
+        ("ring", &["loci-keys", "loci-oidc", "loci"]),
     ],
     never_in: &[("serde*", &["loci-core", "loci-text", "loci-engine"])],
 };

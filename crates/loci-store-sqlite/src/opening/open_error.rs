@@ -161,7 +161,7 @@ impl fmt::Display for OpenError {
             OpenError::NotADatabase { .. } => write!(
                 formatter,
                 "{path} is damaged or not a database of loci: `loci doctor --fix` rebuilds a damaged one; or restore a backup \
-                 over it, or move it away and start with an empty one"
+                 over it, or move it away and start with an empty one; if it was encrypted, bring its encryption.json back first"
             ),
             OpenError::Damaged { problem, .. } => write!(
                 formatter,

@@ -17,6 +17,7 @@
 )]
 
 mod cluster;
+mod encrypting;
 mod failover;
 mod faults;
 mod kills;
