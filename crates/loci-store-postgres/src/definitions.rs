@@ -49,6 +49,15 @@ pub(crate) fn policies() -> Vec<(String, String)> {
     policies.collect()
 }
 
+/// Returns the statement that makes the policy of a table that no migration makes.
+pub(crate) fn policy_of(table: &str) -> String {
+    let mut policies = policies().into_iter();
+    let policy = policies.find(|(name, _)| name == "migration");
+    let sql = policy.map(|(_, sql)| sql).unwrap_or_default();
+    let sql = sql.trim_end_matches(';');
+    sql.replacen(" ON @migration ", &format!(" ON @{table} "), 1)
+}
+
 fn read(statement: &str) -> Option<Definition> {
     let sql = statement.trim();
     if let Some(rest) = sql.strip_prefix("CREATE TABLE @") {

@@ -33,6 +33,7 @@ mod indexes;
 mod jobs;
 mod maintenance;
 mod memories;
+mod migration_lock;
 mod migrations;
 mod notes;
 mod open_items;

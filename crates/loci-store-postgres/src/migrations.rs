@@ -1,4 +1,4 @@
-//! The migrations of the tables, and the lock under which they run.
+//! The migrations of the tables.
 
 /// Every migration that was ever released, oldest first.
 pub(crate) const MIGRATIONS: [&str; 15] = [
@@ -21,6 +21,3 @@ pub(crate) const MIGRATIONS: [&str; 15] = [
 
 /// The version that this build reads and writes.
 pub const VERSION: i64 = MIGRATIONS.len() as i64;
-
-/// The key of the lock under which one process at a time changes the tables: "loci" in ASCII.
-pub(crate) const LOCK: i64 = 0x6c6f_6369;

@@ -4,7 +4,8 @@ use loci_core::Error;
 use loci_text::analysis;
 
 use crate::failure::Result;
-use crate::migrations::{LOCK, MIGRATIONS, VERSION};
+use crate::migration_lock::{self, BEGIN};
+use crate::migrations::{MIGRATIONS, VERSION};
 use crate::options::Options;
 use crate::row_security::{self, COLUMNS, RowSecurityStatus, TABLES};
 use crate::session::Session;
@@ -151,9 +152,10 @@ async fn check_readable(session: &Session, found: i64) -> Result<()> {
 /// Brings the tables to the current version, in one transaction, after another process that does
 /// so.
 async fn migrate(session: &Session, options: &Options) -> Result<()> {
+    migration_lock::make(session, &options.schema).await?;
     // Others wait for as long as it takes, unless the process hangs.
-    const BEGIN: &str = "BEGIN; SET LOCAL idle_in_transaction_session_timeout = '1min'";
-    session.begin(BEGIN, &[]).await?;
+    let begin = format!("{BEGIN}; SET LOCAL idle_in_transaction_session_timeout = '1min'");
+    session.begin(&begin, &[]).await?;
     let outcome = migrate_in_transaction(session, options).await;
     if let Err(failure) = outcome {
         session.roll_back().await?;
@@ -164,17 +166,8 @@ async fn migrate(session: &Session, options: &Options) -> Result<()> {
 }
 
 async fn migrate_in_transaction(session: &Session, options: &Options) -> Result<()> {
-    session
-        .query("SELECT pg_advisory_xact_lock($1)", &values![LOCK])
-        .await?;
-    // A role may have the right to use a schema, and none to create one.
-    let sql = "SELECT 1 FROM pg_namespace WHERE nspname = $1";
+    migration_lock::take(session).await?;
     let schema = &options.schema;
-    if session.query(sql, &values![schema]).await?.is_empty() {
-        session
-            .batch(&format!("CREATE SCHEMA \"{schema}\""))
-            .await?;
-    }
     session
         .batch(
             "CREATE TABLE IF NOT EXISTS @migration (space text COLLATE \"C\" NOT NULL, version bigint NOT NULL, \

@@ -65,11 +65,12 @@ const OVER_ALL_SPACES: [(&str, &str); 9] = [
 ];
 
 /// The files of this crate whose statements are left out: checks and repairs, and migrations.
-const LEFT_OUT: [&str; 8] = [
+const LEFT_OUT: [&str; 9] = [
     "check.rs",
     "counts.rs",
     "definitions.rs",
     "maintenance.rs",
+    "migration_lock.rs",
     "repair.rs",
     "rules.rs",
     "schema.rs",
@@ -382,13 +383,19 @@ fn problems_of_text(sql: &str) -> Vec<String> {
     problems
 }
 
-/// The tables of the migrations with partitions by space, and rows to fill them with.
-/// Returns the version of a migration: 10 for `V10__provenance.sql`.
-fn version_of(file: &Path) -> Option<u32> {
-    let name = file.file_name()?.to_str()?;
-    name.strip_prefix('V')?.split_once("__")?.0.parse().ok()
+/// Returns the migrations with their versions: 10 for `V10__provenance.sql`.
+pub(crate) fn migrations() -> BTreeMap<i64, String> {
+    let version_of = |file: &Path| {
+        let name = file.file_name()?.to_str()?;
+        name.strip_prefix('V')?.split_once("__")?.0.parse().ok()
+    };
+    files(&folder("migrations"))
+        .iter()
+        .map(|file| (version_of(file).unwrap(), fs::read_to_string(file).unwrap()))
+        .collect()
 }
 
+/// The tables of the migrations with partitions by space, and rows to fill them with.
 struct Tables {
     schema: String,
     /// Each table, and the schema of a store that has most of its rows.
@@ -402,10 +409,7 @@ impl Tables {
         // The table of the versions comes before the migrations.
         let mut sql =
             format!("CREATE SCHEMA {schema}; CREATE TABLE {schema}.migration (space text);");
-        let mut migrations = files(&folder("migrations"));
-        migrations.sort_by_key(|file| version_of(file));
-        for migration in migrations {
-            let text = fs::read_to_string(migration).unwrap();
+        for text in migrations().into_values() {
             let text = text.replace("\n) WITH (fillfactor = 50);", "\n);");
             sql += &text.replace("\n);", "\n) PARTITION BY HASH (space);");
         }
@@ -544,7 +548,7 @@ impl Tables {
 /// Returns each table with the schema that has most of its rows.
 async fn richest(client: &Client, schemas: &Schemas) -> Vec<(String, String)> {
     const TABLES: &str = "SELECT relname::text FROM pg_class \
-        WHERE relnamespace = to_regnamespace($1) AND relkind = 'r' AND relname <> 'migration'";
+        WHERE relnamespace = to_regnamespace($1) AND relkind = 'r' AND relname NOT IN ('migration', 'migration_lock')";
     let mut best: BTreeMap<String, (i64, String)> = BTreeMap::new();
     let of_test = schemas.0.lock().unwrap().clone();
     for schema in of_test {
@@ -577,7 +581,7 @@ async fn richest(client: &Client, schemas: &Schemas) -> Vec<(String, String)> {
 }
 
 /// Puts a schema in the place of each `@` before a name.
-fn qualify(sql: &str, schema: &str) -> String {
+pub(crate) fn qualify(sql: &str, schema: &str) -> String {
     let mut parts = sql.split('@');
     let mut qualified = parts.next().unwrap_or_default().to_owned();
     for part in parts {

@@ -7,6 +7,7 @@ mod encryption;
 mod faults;
 mod lint;
 mod maintenance;
+mod migrations;
 mod pooler;
 mod processes;
 mod row_security;
