@@ -64,12 +64,12 @@ impl RowSecurityStatus {
         if self.is_on { &self.open } else { &[] }
     }
 
-    /// Returns the statements that turn it on in every table.
-    pub(crate) fn closing(&self) -> String {
+    /// Returns the statements that turn it on in every table, each a message of its own.
+    pub(crate) fn closing(&self) -> Vec<String> {
         let statements = self.open.iter().map(|table| {
             format!("ALTER TABLE @{table} ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY")
         });
-        statements.collect::<Vec<_>>().join(";\n")
+        statements.collect()
     }
 }
 
@@ -133,7 +133,7 @@ pub(crate) async fn close(session: &Session, schema: &str) -> Result<Vec<String>
     let outcome = async {
         migration_lock::take(session).await?;
         let wall = RowSecurityStatus::look(session, schema).await?;
-        session.batch(&wall.closing()).await?;
+        session.messages(&wall.closing()).await?;
         Ok(wall.open)
     };
     let closed = match outcome.await {

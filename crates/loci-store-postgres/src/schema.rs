@@ -5,7 +5,7 @@ use loci_text::analysis;
 
 use crate::failure::Result;
 use crate::migration_lock::{self, BEGIN};
-use crate::migrations::{MIGRATIONS, VERSION};
+use crate::migrations::{self, MIGRATIONS, VERSION};
 use crate::options::Options;
 use crate::row_security::{self, COLUMNS, RowSecurityStatus, TABLES};
 use crate::session::Session;
@@ -177,8 +177,8 @@ async fn migrate_in_transaction(session: &Session, options: &Options) -> Result<
     let (found, _) = look(session, schema).await?;
     let found = found.unwrap_or(0);
     for (number, migration) in (1..).zip(MIGRATIONS).filter(|(number, _)| *number > found) {
-        session.batch(migration).await?;
-        session.batch(&without_statistics(migration)).await?;
+        session.messages(&migrations::messages(migration)).await?;
+        session.messages(&without_statistics(migration)).await?;
         let sql = "INSERT INTO @migration (space, version) VALUES ('', $1)";
         session.query(sql, &values![number]).await?;
     }
@@ -198,7 +198,7 @@ async fn migrate_in_transaction(session: &Session, options: &Options) -> Result<
     // A table that is new gets what the others have.
     let wall = RowSecurityStatus::look(session, schema).await?;
     if options.row_security || wall.is_on {
-        session.batch(&wall.closing()).await?;
+        session.messages(&wall.closing()).await?;
         session.note_wall(true);
     }
     Ok(())
@@ -207,15 +207,14 @@ async fn migrate_in_transaction(session: &Session, options: &Options) -> Result<
 /// Returns the statements that keep no statistics on the spaces of each table that a migration
 /// creates. With them, the planner takes a space that it has not seen for one without rows: it then
 /// uses any index that starts with the space, and filters all rows of the space.
-fn without_statistics(migration: &str) -> String {
+fn without_statistics(migration: &str) -> Vec<String> {
     let tables = migration
         .lines()
         .filter_map(|line| line.strip_prefix("CREATE TABLE @"))
         .filter_map(|rest| rest.split_once(' '));
-    let statements: Vec<_> = tables
-        .map(|(table, _)| format!("ALTER TABLE @{table} ALTER space SET STATISTICS 0;"))
-        .collect();
-    statements.join("\n")
+    tables
+        .map(|(table, _)| format!("ALTER TABLE @{table} ALTER space SET STATISTICS 0"))
+        .collect()
 }
 
 #[cfg(test)]

@@ -21,6 +21,7 @@ use loci_testkit::contract::{memory, passage, put};
 use loci_testkit::postgres::{PLAIN_ROLE, has_row_security, server_url};
 use tokio_postgres::{Client, SimpleQueryMessage};
 
+use crate::citus::refusals;
 use crate::{Schemas, keep_most_promises, named, while_connections_are_cut, with_client};
 
 /// The statements over all spaces: a part by which each is known, and who waits for it. No caller
@@ -65,17 +66,21 @@ const OVER_ALL_SPACES: [(&str, &str); 9] = [
 ];
 
 /// The files of this crate whose statements are left out: checks and repairs, and migrations.
-const LEFT_OUT: [&str; 9] = [
+const LEFT_OUT: [&str; 10] = [
     "check.rs",
     "counts.rs",
     "definitions.rs",
     "maintenance.rs",
     "migration_lock.rs",
+    "migrations.rs",
     "repair.rs",
     "rules.rs",
     "schema.rs",
     "writability.rs",
 ];
+
+/// The lock that migrations take for the sake of earlier processes, beside a row.
+const EARLIER_LOCK: &str = "SELECT pg_advisory_xact_lock($1)";
 
 const PARTITIONS: usize = 4;
 /// Rows of each table, so that no table is so small that the server reads it as a whole.
@@ -93,8 +98,12 @@ fn every_statement_concerns_one_space_and_uses_an_index() {
     let statements = collect(&schemas);
     let mut faults = not_collected(&statements);
     for sql in statements.keys() {
-        let problems = problems_of_text(sql);
-        if !(problems.is_empty() || is_over_all_spaces(sql)) {
+        let mut problems = problems_of_text(sql);
+        if is_over_all_spaces(sql) {
+            problems.clear();
+        }
+        problems.extend(refusals(sql, is_over_all_spaces(sql)));
+        if !problems.is_empty() {
             faults.push(format!("{}: {sql}", problems.join(", ")));
         }
     }
@@ -263,8 +272,9 @@ fn collect(schemas: &Schemas) -> Statements {
         }
     });
     let mut sent = sent.lock().unwrap().clone();
-    // The table of the versions comes before the migrations, and an open store never looks there.
-    sent.retain(|sql, _| !sql.contains("@migration"));
+    // The tables of the versions and of their lock come before the migrations, and an open store never
+    // looks there. The lock of earlier processes is taken beside that one.
+    sent.retain(|sql, _| !sql.contains("@migration") && sql != EARLIER_LOCK);
     sent
 }
 
@@ -292,11 +302,11 @@ fn not_collected(statements: &Statements) -> Vec<String> {
         .collect()
 }
 
-fn folder(name: &str) -> PathBuf {
+pub(crate) fn folder(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
 }
 
-fn files(folder: &Path) -> Vec<PathBuf> {
+pub(crate) fn files(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder)
         .unwrap()
         .map(|entry| entry.unwrap().path());
@@ -333,7 +343,7 @@ fn uses_of_tables(text: &str) -> Vec<String> {
 }
 
 /// Returns the name of a table in a word that starts with `@`.
-fn table(word: &str) -> Option<&str> {
+pub(crate) fn table(word: &str) -> Option<&str> {
     let name = word.strip_prefix('@')?;
     let end = name.find(|sign: char| !(sign.is_ascii_lowercase() || sign == '_'));
     Some(&name[..end.unwrap_or(name.len())]).filter(|name| !name.is_empty())
@@ -350,7 +360,9 @@ fn problems_of_text(sql: &str) -> Vec<String> {
         let alias = alias.map(|alias| alias.trim_matches([')', ',']));
         if words[number - 1] == "INTO" {
             // Rows that are made of others of the space stay on its node.
-            let names_the_space = sql.contains(" VALUES (") || sql.contains(") SELECT space,");
+            let names_the_space = sql.contains(" VALUES (")
+                || sql.contains(") SELECT space,")
+                || sql.contains(") SELECT $1,");
             if !names_the_space || !sql.contains("(space") && !sql.contains(", space") {
                 problems.push(format!("inserts into {table} without values or a space"));
             }

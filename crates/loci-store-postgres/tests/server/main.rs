@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a failed test may panic")]
 
+mod citus;
 mod contract;
 mod encryption;
 mod faults;
