@@ -4,6 +4,6 @@ ALTER TABLE @audit
     ADD COLUMN client text COLLATE "C",
     ADD COLUMN session text COLLATE "C",
     ADD COLUMN reply_tokens bigint;
+ALTER TABLE @audit_record DROP CONSTRAINT audit_record_verb_check;
 ALTER TABLE @audit_record
-    DROP CONSTRAINT audit_record_verb_check,
     ADD CONSTRAINT audit_record_verb_check CHECK (verb IN ('returned', 'read', 'changed', 'stored', 'deleted'));

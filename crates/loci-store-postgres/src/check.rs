@@ -12,6 +12,7 @@ use tokio_postgres::Row;
 use crate::counts;
 use crate::definitions::{self, Definition, DefinitionKind};
 use crate::failure::Result;
+use crate::migration_lock;
 use crate::row::{WHOLE_COLUMNS, WHOLE_TABLES, read_whole};
 use crate::row_security::{POLICY, RowSecurityStatus};
 use crate::rules::{RULES, Remedy, Rule};
@@ -138,7 +139,7 @@ async fn foreign(session: &Session, schema: &str) -> Result<Vec<Problem>> {
         let is_ours = ours
             .iter()
             .any(|it| it.kind == DefinitionKind::Table && it.name == name);
-        if !is_ours && name != "migration" {
+        if !is_ours && name != "migration" && name != migration_lock::TABLE {
             let remedy = format!("DROP {} \"{schema}\".\"{name}\"", kind.to_uppercase());
             name_foreign(&kind, &name, remedy);
         }

@@ -1,7 +1,7 @@
 //! The tables and indexes that the migrations make, compared with the server's.
 
 use crate::failure::Result;
-use crate::migrations::MIGRATIONS;
+use crate::migrations::{self, MIGRATIONS};
 use crate::options::Options;
 use crate::session::Session;
 use crate::value::values;
@@ -23,14 +23,11 @@ pub(crate) enum DefinitionKind {
 
 /// Returns all that the migrations make, in their order.
 pub(crate) fn all() -> Vec<Definition> {
-    let is_code = |line: &&str| !line.starts_with("--");
-    let lines = MIGRATIONS.iter().flat_map(|migration| migration.lines());
-    let sql: Vec<_> = lines
-        .filter(is_code)
-        .map(|line| line.split_once(" -- ").map_or(line, |(code, _)| code))
-        .collect();
+    let statements = MIGRATIONS
+        .iter()
+        .flat_map(|sql| migrations::statements(sql));
     let mut all: Vec<Definition> = Vec::new();
-    for definition in sql.join("\n").split(';').filter_map(read) {
+    for definition in statements.filter_map(|sql| read(&sql)) {
         // A later migration may replace an index.
         all.retain(|earlier| earlier.name != definition.name);
         all.push(definition);
@@ -47,6 +44,15 @@ pub(crate) fn policies() -> Vec<(String, String)> {
         Some((table.to_owned(), line.to_owned()))
     });
     policies.collect()
+}
+
+/// Returns the statement that makes the policy of a table that no migration makes.
+pub(crate) fn policy_of(table: &str) -> String {
+    let mut policies = policies().into_iter();
+    let policy = policies.find(|(name, _)| name == "migration");
+    let sql = policy.map(|(_, sql)| sql).unwrap_or_default();
+    let sql = sql.trim_end_matches(';');
+    sql.replacen(" ON @migration ", &format!(" ON @{table} "), 1)
 }
 
 fn read(statement: &str) -> Option<Definition> {

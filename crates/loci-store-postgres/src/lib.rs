@@ -34,6 +34,7 @@ mod indexes;
 mod jobs;
 mod maintenance;
 mod memories;
+mod migration_lock;
 mod migrations;
 mod notes;
 mod open_items;

@@ -1,4 +1,4 @@
-//! The migrations of the tables, and the lock under which they run.
+//! The migrations of the tables.
 
 /// Every migration that was ever released, oldest first.
 pub(crate) const MIGRATIONS: [&str; 15] = [
@@ -22,5 +22,178 @@ pub(crate) const MIGRATIONS: [&str; 15] = [
 /// The version that this build reads and writes.
 pub const VERSION: i64 = MIGRATIONS.len() as i64;
 
-/// The key of the lock under which one process at a time changes the tables: "loci" in ASCII.
-pub(crate) const LOCK: i64 = 0x6c6f_6369;
+/// Returns the statements of a migration, without its comments. No text in a migration has a semicolon.
+pub(crate) fn statements(migration: &str) -> Vec<String> {
+    let code = migration.lines().filter(|line| !line.starts_with("--"));
+    let code = code.map(|line| line.split_once(" -- ").map_or(line, |(code, _)| code));
+    let code = code.collect::<Vec<_>>().join("\n");
+    let statements = code.split(';').map(str::trim);
+    statements
+        .filter(|statement| !statement.is_empty())
+        .map(str::to_owned)
+        .collect()
+}
+
+/// Returns the messages in which a migration is sent: one for each ALTER, because Citus sends the whole
+/// message on to its nodes, and one for all statements between two.
+pub(crate) fn messages(migration: &str) -> Vec<String> {
+    let mut messages: Vec<String> = Vec::new();
+    let mut follows_alter = true;
+    for statement in statements(migration) {
+        let is_alter = statement.starts_with("ALTER");
+        match messages.last_mut() {
+            Some(last) if !(is_alter || follows_alter) => {
+                last.push_str(";\n");
+                last.push_str(&statement);
+            }
+            _ => messages.push(statement),
+        }
+        follows_alter = is_alter;
+    }
+    messages
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The changes of a table that Citus takes once the table is distributed.
+    const TAKEN: [&str; 12] = [
+        "ADD COLUMN",
+        "DROP COLUMN",
+        "SET NOT NULL",
+        "DROP NOT NULL",
+        "SET DEFAULT",
+        "DROP DEFAULT",
+        "ADD CONSTRAINT",
+        "DROP CONSTRAINT",
+        "VALIDATE CONSTRAINT",
+        "SET (",
+        "RESET (",
+        "ROW LEVEL SECURITY",
+    ];
+
+    /// Returns what Citus refuses of a migration that is sent in these messages, on tables of earlier
+    /// migrations that are distributed (`docs/adr/0115-a-store-on-citus-is-prepared.md`).
+    fn refusals(messages: &[String]) -> Vec<String> {
+        let created: Vec<_> = messages
+            .iter()
+            .flat_map(|message| message.split("CREATE TABLE ").skip(1))
+            .filter_map(|rest| rest.split(' ').next())
+            .collect();
+        let mut refusals = Vec::new();
+        for message in messages {
+            let statements = statements(message);
+            let mut refuse = |is_refused: bool, reason: &str| {
+                if is_refused {
+                    refusals.push(format!("{reason}: {message}"));
+                }
+            };
+            let has_alter = statements.iter().any(|sql| sql.starts_with("ALTER"));
+            refuse(
+                has_alter && statements.len() > 1,
+                "an ALTER beside another statement of a message",
+            );
+            for sql in &statements {
+                let is_policy = sql.starts_with("CREATE POLICY") || sql.starts_with("ALTER POLICY");
+                refuse(
+                    is_policy && sql.contains("SELECT"),
+                    "a subquery in a policy",
+                );
+                refuse(sql.contains("advisory"), "an advisory lock");
+                let Some(rest) = sql.strip_prefix("ALTER TABLE ") else {
+                    continue;
+                };
+                let (table, changes) = rest.split_once(char::is_whitespace).unwrap();
+                let changes = parts(changes);
+                let adds = changes
+                    .iter()
+                    .any(|change| change.starts_with("ADD CONSTRAINT"));
+                refuse(
+                    changes.len() > 1 && adds,
+                    "an ADD CONSTRAINT beside another change",
+                );
+                let is_taken = |change: &String| TAKEN.iter().any(|taken| change.contains(taken));
+                refuse(
+                    !created.contains(&table) && !changes.iter().all(is_taken),
+                    "a change that a distributed table does not take",
+                );
+            }
+        }
+        refusals
+    }
+
+    /// Returns the parts between the commas that stand in no parentheses.
+    fn parts(text: &str) -> Vec<String> {
+        let (mut parts, mut depth) = (vec![String::new()], 0);
+        for sign in text.chars() {
+            depth += i32::from(sign == '(') - i32::from(sign == ')');
+            if sign == ',' && depth == 0 {
+                parts.push(String::new());
+            } else if let Some(part) = parts.last_mut() {
+                part.push(sign);
+            }
+        }
+        parts.iter().map(|part| part.trim().to_owned()).collect()
+    }
+
+    #[test]
+    fn no_migration_has_what_citus_refuses() {
+        for (number, migration) in (1..).zip(MIGRATIONS) {
+            let sent = messages(migration);
+            assert_eq!(refusals(&sent), [""; 0], "of migration {number}");
+            assert_eq!(statements(&sent.join(";\n")), statements(migration));
+            for statement in statements(migration) {
+                let quotes = statement.matches('\'').count();
+                assert_eq!(quotes % 2, 0, "a semicolon in a text: {statement}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_citus_refuses_is_refused() {
+        let ours = |sql: &str| refusals(&messages(sql));
+        let as_it_is = |sql: &str| refusals(&[sql.to_owned()]);
+        let two = "ALTER TABLE @fact ADD COLUMN a text; ALTER TABLE @fact ADD COLUMN b text;";
+        assert_eq!(ours(two), [""; 0]);
+        assert_eq!(
+            ours("CREATE TABLE @a (space text); ALTER TABLE @a ALTER space SET STATISTICS 0"),
+            [""; 0]
+        );
+        for (found, reason) in [
+            (as_it_is(two), "beside another statement"),
+            (
+                as_it_is("CREATE INDEX a ON @fact (space); ALTER TABLE @fact ADD COLUMN a text"),
+                "beside another statement",
+            ),
+            (
+                ours(
+                    "ALTER TABLE @fact DROP CONSTRAINT a, ADD CONSTRAINT a CHECK (b IN ('c', 'd'))",
+                ),
+                "ADD CONSTRAINT beside",
+            ),
+            (
+                ours("CREATE POLICY loci_space ON @fact USING (space = (SELECT 'a'))"),
+                "subquery in a policy",
+            ),
+            (
+                ours("ALTER TABLE @fact ALTER space SET STATISTICS 0"),
+                "does not take",
+            ),
+            (
+                ours("ALTER TABLE @passage ALTER vector SET STORAGE PLAIN"),
+                "does not take",
+            ),
+            (
+                ours("ALTER TABLE @fact RENAME COLUMN a TO b"),
+                "does not take",
+            ),
+            (ours("SELECT pg_advisory_xact_lock(1)"), "advisory"),
+        ] {
+            assert!(
+                found.len() == 1 && found[0].contains(reason),
+                "{reason}: {found:?}"
+            );
+        }
+    }
+}

@@ -31,9 +31,9 @@ pub(crate) fn put(transaction: &mut Transaction<'_>, version: &RecordVersion) {
     transaction.queue(
         "INSERT INTO @record_version (space, kind, id, owner, number, state, changed_at, changed_by, tool, program, \
          session, token, call) \
-         VALUES ($1, $2, $3, $4, CASE WHEN $5::bigint <> 0 THEN $5 ELSE 1 + coalesce((\
-         SELECT max(v.number) FROM @record_version AS v WHERE v.space = $1 AND v.kind = $2 AND v.id = $3), 0) END, \
-         $6, $7, $8, $9, $10, $11, $12, $13) \
+         SELECT $1, $2, $3, $4, CASE WHEN $5::bigint <> 0 THEN $5 ELSE 1 + coalesce(max(v.number), 0) END, \
+         $6, $7, $8, $9, $10, $11, $12, $13 \
+         FROM @record_version AS v WHERE v.space = $1 AND v.kind = $2 AND v.id = $3 \
          ON CONFLICT (space, kind, id, number) \
          DO UPDATE SET owner = excluded.owner, state = excluded.state, changed_at = excluded.changed_at, \
          changed_by = excluded.changed_by, tool = excluded.tool, program = excluded.program, \

@@ -5,7 +5,7 @@ use loci_core::Error;
 
 use crate::definitions::{self, DefinitionKind};
 use crate::failure::Result;
-use crate::migrations::LOCK;
+use crate::migration_lock::{self, BEGIN};
 use crate::options::Options;
 use crate::session::Session;
 use crate::value::values;
@@ -64,12 +64,12 @@ impl RowSecurityStatus {
         if self.is_on { &self.open } else { &[] }
     }
 
-    /// Returns the statements that turn it on in every table.
-    pub(crate) fn closing(&self) -> String {
+    /// Returns the statements that turn it on in every table, each a message of its own.
+    pub(crate) fn closing(&self) -> Vec<String> {
         let statements = self.open.iter().map(|table| {
             format!("ALTER TABLE @{table} ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY")
         });
-        statements.collect::<Vec<_>>().join(";\n")
+        statements.collect()
     }
 }
 
@@ -127,13 +127,13 @@ pub(crate) fn statement(schema: &str) -> String {
 pub(crate) async fn close(session: &Session, schema: &str) -> Result<Vec<String>> {
     // Each table waits for the transactions that use it, and others wait behind. Where a writer and
     // this wait for each other, the server ends one, which starts again.
-    const BEGIN: &str = "BEGIN; SET LOCAL lock_timeout = '10s'";
-    session.begin(BEGIN, &[]).await?;
+    migration_lock::make(session, schema).await?;
+    let begin = format!("{BEGIN}; SET LOCAL lock_timeout = '10s'");
+    session.begin(&begin, &[]).await?;
     let outcome = async {
-        let sql = "SELECT pg_advisory_xact_lock($1)";
-        session.query(sql, &values![LOCK]).await?;
+        migration_lock::take(session).await?;
         let wall = RowSecurityStatus::look(session, schema).await?;
-        session.batch(&wall.closing()).await?;
+        session.messages(&wall.closing()).await?;
         Ok(wall.open)
     };
     let closed = match outcome.await {

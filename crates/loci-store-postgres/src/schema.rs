@@ -4,7 +4,8 @@ use loci_core::Error;
 use loci_text::analysis;
 
 use crate::failure::Result;
-use crate::migrations::{LOCK, MIGRATIONS, VERSION};
+use crate::migration_lock::{self, BEGIN};
+use crate::migrations::{self, MIGRATIONS, VERSION};
 use crate::options::Options;
 use crate::row_security::{self, COLUMNS, RowSecurityStatus, TABLES};
 use crate::session::Session;
@@ -151,9 +152,10 @@ async fn check_readable(session: &Session, found: i64) -> Result<()> {
 /// Brings the tables to the current version, in one transaction, after another process that does
 /// so.
 async fn migrate(session: &Session, options: &Options) -> Result<()> {
+    migration_lock::make(session, &options.schema).await?;
     // Others wait for as long as it takes, unless the process hangs.
-    const BEGIN: &str = "BEGIN; SET LOCAL idle_in_transaction_session_timeout = '1min'";
-    session.begin(BEGIN, &[]).await?;
+    let begin = format!("{BEGIN}; SET LOCAL idle_in_transaction_session_timeout = '1min'");
+    session.begin(&begin, &[]).await?;
     let outcome = migrate_in_transaction(session, options).await;
     if let Err(failure) = outcome {
         session.roll_back().await?;
@@ -164,17 +166,8 @@ async fn migrate(session: &Session, options: &Options) -> Result<()> {
 }
 
 async fn migrate_in_transaction(session: &Session, options: &Options) -> Result<()> {
-    session
-        .query("SELECT pg_advisory_xact_lock($1)", &values![LOCK])
-        .await?;
-    // A role may have the right to use a schema, and none to create one.
-    let sql = "SELECT 1 FROM pg_namespace WHERE nspname = $1";
+    migration_lock::take(session).await?;
     let schema = &options.schema;
-    if session.query(sql, &values![schema]).await?.is_empty() {
-        session
-            .batch(&format!("CREATE SCHEMA \"{schema}\""))
-            .await?;
-    }
     session
         .batch(
             "CREATE TABLE IF NOT EXISTS @migration (space text COLLATE \"C\" NOT NULL, version bigint NOT NULL, \
@@ -184,8 +177,8 @@ async fn migrate_in_transaction(session: &Session, options: &Options) -> Result<
     let (found, _) = look(session, schema).await?;
     let found = found.unwrap_or(0);
     for (number, migration) in (1..).zip(MIGRATIONS).filter(|(number, _)| *number > found) {
-        session.batch(migration).await?;
-        session.batch(&without_statistics(migration)).await?;
+        session.messages(&migrations::messages(migration)).await?;
+        session.messages(&without_statistics(migration)).await?;
         let sql = "INSERT INTO @migration (space, version) VALUES ('', $1)";
         session.query(sql, &values![number]).await?;
     }
@@ -205,7 +198,7 @@ async fn migrate_in_transaction(session: &Session, options: &Options) -> Result<
     // A table that is new gets what the others have.
     let wall = RowSecurityStatus::look(session, schema).await?;
     if options.row_security || wall.is_on {
-        session.batch(&wall.closing()).await?;
+        session.messages(&wall.closing()).await?;
         session.note_wall(true);
     }
     Ok(())
@@ -214,15 +207,14 @@ async fn migrate_in_transaction(session: &Session, options: &Options) -> Result<
 /// Returns the statements that keep no statistics on the spaces of each table that a migration
 /// creates. With them, the planner takes a space that it has not seen for one without rows: it then
 /// uses any index that starts with the space, and filters all rows of the space.
-fn without_statistics(migration: &str) -> String {
+fn without_statistics(migration: &str) -> Vec<String> {
     let tables = migration
         .lines()
         .filter_map(|line| line.strip_prefix("CREATE TABLE @"))
         .filter_map(|rest| rest.split_once(' '));
-    let statements: Vec<_> = tables
-        .map(|(table, _)| format!("ALTER TABLE @{table} ALTER space SET STATISTICS 0;"))
-        .collect();
-    statements.join("\n")
+    tables
+        .map(|(table, _)| format!("ALTER TABLE @{table} ALTER space SET STATISTICS 0"))
+        .collect()
 }
 
 #[cfg(test)]

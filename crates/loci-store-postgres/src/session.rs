@@ -405,6 +405,17 @@ impl Session {
         Ok(self.client().batch_execute(&self.qualify(sql)).await?)
     }
 
+    /// Runs such statements within a transaction, each in a message of its own, in one round trip. Of
+    /// several failures, the first has the reason.
+    pub(crate) async fn messages(&self, messages: &[String]) -> Result<()> {
+        self.shared.trips.fetch_add(1, Ordering::Relaxed);
+        let messages: Vec<_> = messages.iter().map(|sql| self.qualify(sql)).collect();
+        let client = self.client();
+        let sent = messages.iter().map(|sql| client.batch_execute(sql));
+        let outcomes = all_in_order(sent).await;
+        outcomes.into_iter().try_for_each(|outcome| Ok(outcome?))
+    }
+
     /// Starts a transaction and runs these statements in it, in one round trip.
     pub(crate) async fn begin(
         &self,

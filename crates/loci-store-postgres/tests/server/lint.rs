@@ -21,6 +21,7 @@ use loci_testkit::contract::{memory, passage, put};
 use loci_testkit::postgres::{PLAIN_ROLE, has_row_security, server_url};
 use tokio_postgres::{Client, SimpleQueryMessage};
 
+use crate::citus::refusals;
 use crate::{Schemas, keep_most_promises, named, while_connections_are_cut, with_client};
 
 /// The statements over all spaces: a part by which each is known, and who waits for it. No caller
@@ -65,16 +66,21 @@ const OVER_ALL_SPACES: [(&str, &str); 9] = [
 ];
 
 /// The files of this crate whose statements are left out: checks and repairs, and migrations.
-const LEFT_OUT: [&str; 8] = [
+const LEFT_OUT: [&str; 10] = [
     "check.rs",
     "counts.rs",
     "definitions.rs",
     "maintenance.rs",
+    "migration_lock.rs",
+    "migrations.rs",
     "repair.rs",
     "rules.rs",
     "schema.rs",
     "writability.rs",
 ];
+
+/// The lock that migrations take for the sake of earlier processes, beside a row.
+const EARLIER_LOCK: &str = "SELECT pg_advisory_xact_lock($1)";
 
 const PARTITIONS: usize = 4;
 /// Rows of each table, so that no table is so small that the server reads it as a whole.
@@ -92,8 +98,12 @@ fn every_statement_concerns_one_space_and_uses_an_index() {
     let statements = collect(&schemas);
     let mut faults = not_collected(&statements);
     for sql in statements.keys() {
-        let problems = problems_of_text(sql);
-        if !(problems.is_empty() || is_over_all_spaces(sql)) {
+        let mut problems = problems_of_text(sql);
+        if is_over_all_spaces(sql) {
+            problems.clear();
+        }
+        problems.extend(refusals(sql, is_over_all_spaces(sql)));
+        if !problems.is_empty() {
             faults.push(format!("{}: {sql}", problems.join(", ")));
         }
     }
@@ -262,8 +272,9 @@ fn collect(schemas: &Schemas) -> Statements {
         }
     });
     let mut sent = sent.lock().unwrap().clone();
-    // The table of the versions comes before the migrations, and an open store never looks there.
-    sent.retain(|sql, _| !sql.contains("@migration"));
+    // The tables of the versions and of their lock come before the migrations, and an open store never
+    // looks there. The lock of earlier processes is taken beside that one.
+    sent.retain(|sql, _| !sql.contains("@migration") && sql != EARLIER_LOCK);
     sent
 }
 
@@ -291,11 +302,11 @@ fn not_collected(statements: &Statements) -> Vec<String> {
         .collect()
 }
 
-fn folder(name: &str) -> PathBuf {
+pub(crate) fn folder(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
 }
 
-fn files(folder: &Path) -> Vec<PathBuf> {
+pub(crate) fn files(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder)
         .unwrap()
         .map(|entry| entry.unwrap().path());
@@ -332,7 +343,7 @@ fn uses_of_tables(text: &str) -> Vec<String> {
 }
 
 /// Returns the name of a table in a word that starts with `@`.
-fn table(word: &str) -> Option<&str> {
+pub(crate) fn table(word: &str) -> Option<&str> {
     let name = word.strip_prefix('@')?;
     let end = name.find(|sign: char| !(sign.is_ascii_lowercase() || sign == '_'));
     Some(&name[..end.unwrap_or(name.len())]).filter(|name| !name.is_empty())
@@ -349,7 +360,9 @@ fn problems_of_text(sql: &str) -> Vec<String> {
         let alias = alias.map(|alias| alias.trim_matches([')', ',']));
         if words[number - 1] == "INTO" {
             // Rows that are made of others of the space stay on its node.
-            let names_the_space = sql.contains(" VALUES (") || sql.contains(") SELECT space,");
+            let names_the_space = sql.contains(" VALUES (")
+                || sql.contains(") SELECT space,")
+                || sql.contains(") SELECT $1,");
             if !names_the_space || !sql.contains("(space") && !sql.contains(", space") {
                 problems.push(format!("inserts into {table} without values or a space"));
             }
@@ -382,13 +395,19 @@ fn problems_of_text(sql: &str) -> Vec<String> {
     problems
 }
 
-/// The tables of the migrations with partitions by space, and rows to fill them with.
-/// Returns the version of a migration: 10 for `V10__provenance.sql`.
-fn version_of(file: &Path) -> Option<u32> {
-    let name = file.file_name()?.to_str()?;
-    name.strip_prefix('V')?.split_once("__")?.0.parse().ok()
+/// Returns the migrations with their versions: 10 for `V10__provenance.sql`.
+pub(crate) fn migrations() -> BTreeMap<i64, String> {
+    let version_of = |file: &Path| {
+        let name = file.file_name()?.to_str()?;
+        name.strip_prefix('V')?.split_once("__")?.0.parse().ok()
+    };
+    files(&folder("migrations"))
+        .iter()
+        .map(|file| (version_of(file).unwrap(), fs::read_to_string(file).unwrap()))
+        .collect()
 }
 
+/// The tables of the migrations with partitions by space, and rows to fill them with.
 struct Tables {
     schema: String,
     /// Each table, and the schema of a store that has most of its rows.
@@ -402,10 +421,7 @@ impl Tables {
         // The table of the versions comes before the migrations.
         let mut sql =
             format!("CREATE SCHEMA {schema}; CREATE TABLE {schema}.migration (space text);");
-        let mut migrations = files(&folder("migrations"));
-        migrations.sort_by_key(|file| version_of(file));
-        for migration in migrations {
-            let text = fs::read_to_string(migration).unwrap();
+        for text in migrations().into_values() {
             let text = text.replace("\n) WITH (fillfactor = 50);", "\n);");
             sql += &text.replace("\n);", "\n) PARTITION BY HASH (space);");
         }
@@ -544,7 +560,7 @@ impl Tables {
 /// Returns each table with the schema that has most of its rows.
 async fn richest(client: &Client, schemas: &Schemas) -> Vec<(String, String)> {
     const TABLES: &str = "SELECT relname::text FROM pg_class \
-        WHERE relnamespace = to_regnamespace($1) AND relkind = 'r' AND relname <> 'migration'";
+        WHERE relnamespace = to_regnamespace($1) AND relkind = 'r' AND relname NOT IN ('migration', 'migration_lock')";
     let mut best: BTreeMap<String, (i64, String)> = BTreeMap::new();
     let of_test = schemas.0.lock().unwrap().clone();
     for schema in of_test {
@@ -577,7 +593,7 @@ async fn richest(client: &Client, schemas: &Schemas) -> Vec<(String, String)> {
 }
 
 /// Puts a schema in the place of each `@` before a name.
-fn qualify(sql: &str, schema: &str) -> String {
+pub(crate) fn qualify(sql: &str, schema: &str) -> String {
     let mut parts = sql.split('@');
     let mut qualified = parts.next().unwrap_or_default().to_owned();
     for part in parts {

@@ -2,11 +2,13 @@
 
 #![allow(clippy::unwrap_used, reason = "a failed test may panic")]
 
+mod citus;
 mod contract;
 mod encryption;
 mod faults;
 mod lint;
 mod maintenance;
+mod migrations;
 mod pooler;
 mod processes;
 mod row_security;

@@ -198,7 +198,7 @@ const FORMER_POLICY: &str = "space = coalesce((SELECT CASE WHEN current_setting(
 /// Returns the tables of a store, each with its policy.
 fn policies(options: &Options) -> Vec<(String, String)> {
     let sql = "SELECT relname::text, pg_get_expr(polqual, polrelid) FROM pg_policy JOIN pg_class AS c ON c.oid = polrelid \
-        WHERE relnamespace = to_regnamespace($1) ORDER BY 1";
+        WHERE relnamespace = to_regnamespace($1) AND relname <> 'migration_lock' ORDER BY 1";
     let rows = with_client(server_url(), async |client| {
         client.query(sql, &[&options.schema]).await.unwrap()
     });

@@ -1,0 +1,166 @@
+//! One process at a time changes the tables, beside processes of earlier versions as well.
+
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use loci_core::{Maintenance, Store};
+use loci_store_postgres::{PostgresStore, SCHEMA_VERSION};
+use loci_testkit::contract::{filter, memory, passage, put};
+use loci_testkit::postgres::{URL_VARIABLE, server_url};
+use tokio_postgres::Client;
+
+use crate::lint::{migrations, qualify};
+use crate::{Schemas, run_sql, with_client};
+
+/// The variable with the schema that the other processes open.
+const SCHEMA_VARIABLE: &str = "LOCI_TEST_OPENED_SCHEMA";
+/// The variable with the id of the memory that each stores.
+const ID_VARIABLE: &str = "LOCI_TEST_OPENED_ID";
+const PROCESSES: usize = 12;
+const ROUNDS: usize = 3;
+
+/// The version of the tables of the last loci that knows the advisory lock alone, and that lock.
+const EARLIER: i64 = 14;
+const ADVISORY: i64 = 0x6c6f_6369;
+
+/// The longest that a state is waited for.
+const WAIT_MAX: Duration = Duration::from_secs(30);
+
+fn start(schema: &str, id: usize) -> Child {
+    Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "migrations::a_process_that_opens", "--nocapture"])
+        .env(URL_VARIABLE, server_url())
+        .env(SCHEMA_VARIABLE, schema)
+        .env(ID_VARIABLE, id.to_string())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap()
+}
+
+#[test]
+fn many_processes_open_an_empty_schema_at_once() {
+    let schemas = Schemas::default();
+    for _ in 0..ROUNDS {
+        let options = schemas.options();
+        let processes: Vec<_> = (0..PROCESSES)
+            .map(|id| start(&options.schema, id))
+            .collect();
+        for mut process in processes {
+            assert!(process.wait().unwrap().success());
+        }
+        let store = PostgresStore::open(options.clone()).unwrap();
+        assert_eq!(store.version(&filter().space), Ok(PROCESSES as u64));
+        assert_eq!(store.structure_check(), Ok(Vec::new()));
+        let sql = "SELECT count(*), max(version) FROM @migration";
+        with_client(server_url(), async |client| {
+            let row = client.query_one(&qualify(sql, &options.schema), &[]).await;
+            let row = row.unwrap();
+            let counts: (i64, i64) = (row.get(0), row.get(1));
+            assert_eq!(counts, (SCHEMA_VERSION, SCHEMA_VERSION));
+        });
+    }
+}
+
+/// The work of the other processes: no test unless the first process asks for it.
+#[test]
+fn a_process_that_opens() {
+    let Ok(schema) = std::env::var(SCHEMA_VARIABLE) else {
+        return;
+    };
+    let schemas = Schemas::default();
+    let mut options = schemas.options();
+    options.schema = schema;
+    // The schema is the first process's.
+    schemas.0.lock().unwrap().clear();
+    let store = PostgresStore::open(options).unwrap();
+    let memory = memory(&std::env::var(ID_VARIABLE).unwrap());
+    store.commit(put(&memory, vec![passage("word")])).unwrap();
+}
+
+/// Waits until a query finds something.
+async fn wait_for(client: &Client, sql: &str) {
+    let begin = Instant::now();
+    while client.query(sql, &[]).await.unwrap().is_empty() {
+        assert!(begin.elapsed() < WAIT_MAX, "{sql}");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+/// A process of version 14 makes the tables of an empty schema while one of this version comes.
+#[test]
+fn a_process_of_before_is_waited_for() {
+    let schemas = Schemas::default();
+    let options = schemas.options();
+    let schema = &options.schema;
+    let mut opening = None;
+    with_client(&options.url, async |client| {
+        let lock = format!("BEGIN; SELECT pg_advisory_xact_lock({ADVISORY})");
+        client.batch_execute(&lock).await.unwrap();
+        let process = start(schema, 1);
+        opening = Some(process);
+        let waits = format!(
+            "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted AND objid = {ADVISORY}"
+        );
+        wait_for(client, &waits).await;
+        let mut sql = format!(
+            "CREATE SCHEMA {schema}; CREATE TABLE IF NOT EXISTS @migration (space text COLLATE \"C\" NOT NULL, \
+             version bigint NOT NULL, PRIMARY KEY (space, version));"
+        );
+        for (number, migration) in migrations().into_iter().take(EARLIER as usize) {
+            sql += &migration;
+            sql += &format!("INSERT INTO @migration (space, version) VALUES ('', {number});");
+        }
+        sql += "INSERT INTO @installation VALUES ('', decode(repeat('00', 32), 'hex'), 13); \
+            INSERT INTO @space (space, analysis) VALUES ('', 1)";
+        client.batch_execute(&qualify(&sql, schema)).await.unwrap();
+        client.batch_execute("COMMIT").await.unwrap();
+    });
+    assert!(opening.unwrap().wait().unwrap().success());
+    let store = PostgresStore::open(options.clone()).unwrap();
+    assert_eq!(store.version(&filter().space), Ok(1));
+    // Statistics, which a migration of then left out as well.
+    store.repair().unwrap();
+    assert_eq!(store.structure_check(), Ok(Vec::new()));
+}
+
+/// While this version changes the tables, neither way leads in.
+#[test]
+fn a_process_of_before_waits() {
+    let schemas = Schemas::default();
+    let options = schemas.options();
+    let store = PostgresStore::open(options.clone()).unwrap();
+    store.secret().unwrap();
+    run_sql(
+        &options,
+        &format!("DELETE FROM @migration WHERE version > {EARLIER}"),
+    );
+    with_client(server_url(), async |client| {
+        let schema = &options.schema;
+        // The migration waits for a reader of a table, and has the lock.
+        let read = qualify("BEGIN; LOCK TABLE @fact IN ACCESS SHARE MODE", schema);
+        client.batch_execute(&read).await.unwrap();
+        let migrating = {
+            let options = options.clone();
+            thread::spawn(move || PostgresStore::open(options).unwrap().secret().unwrap())
+        };
+        let waits = qualify(
+            "SELECT 1 FROM pg_locks WHERE relation = '@fact'::regclass AND NOT granted",
+            schema,
+        );
+        wait_for(client, &waits).await;
+        let sql = format!("SELECT pg_try_advisory_xact_lock({ADVISORY})");
+        let row = client.query_one(&sql, &[]).await.unwrap();
+        assert!(!row.get::<_, bool>(0), "a process of before gets in");
+        let row = qualify(
+            "SELECT 1 FROM @migration_lock FOR UPDATE SKIP LOCKED",
+            schema,
+        );
+        let free = client.query(&row, &[]).await.unwrap();
+        assert!(free.is_empty(), "another process gets in");
+        client.batch_execute("COMMIT").await.unwrap();
+        migrating.join().unwrap();
+        let free = client.query(&row, &[]).await.unwrap();
+        assert_eq!(free.len(), 1, "the lock ends with the migration");
+    });
+}
