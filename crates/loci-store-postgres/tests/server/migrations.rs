@@ -87,6 +87,61 @@ async fn wait_for(client: &Client, sql: &str) {
     }
 }
 
+/// Returns the statements by which a process of a version made the tables of an empty schema.
+fn made_by(version: i64, schema: &str) -> String {
+    let mut sql = format!(
+        "CREATE SCHEMA {schema}; CREATE TABLE IF NOT EXISTS @migration (space text COLLATE \"C\" NOT NULL, \
+         version bigint NOT NULL, PRIMARY KEY (space, version));"
+    );
+    for (number, migration) in migrations().range(..=version) {
+        sql += migration;
+        sql += &format!("INSERT INTO @migration (space, version) VALUES ('', {number});");
+    }
+    sql + "INSERT INTO @installation VALUES ('', decode(repeat('00', 32), 'hex'), 1); \
+        INSERT INTO @space (space, analysis) VALUES ('', 1)"
+}
+
+/// Returns the columns, constraints, indexes and policies of a store.
+async fn definitions(client: &Client, schema: &str) -> Vec<String> {
+    let sql = "SELECT concat_ws(' ', 'column', c.relname, attname, format_type(atttypid, atttypmod), attnotnull, \
+            attstorage, attcollation) FROM pg_attribute JOIN pg_class AS c ON c.oid = attrelid \
+            WHERE relnamespace = to_regnamespace($1) AND relkind = 'r' AND attnum > 0 AND NOT attisdropped \
+        UNION ALL SELECT concat_ws(' ', 'constraint', conrelid::regclass, conname, pg_get_constraintdef(oid)) \
+            FROM pg_constraint WHERE connamespace = to_regnamespace($1) \
+        UNION ALL SELECT indexdef FROM pg_indexes WHERE schemaname = $1 \
+        UNION ALL SELECT concat_ws(' ', 'policy', tablename, policyname, qual, with_check) \
+            FROM pg_policies WHERE schemaname = $1 ORDER BY 1";
+    let rows = client.query(sql, &[&schema]).await.unwrap();
+    let names = rows.iter().map(|row| row.get::<_, String>(0));
+    names
+        .map(|name| name.replace(&format!("{schema}."), ""))
+        .collect()
+}
+
+#[test]
+fn a_store_of_any_version_becomes_as_a_new_one() {
+    let schemas = Schemas::default();
+    let new = schemas.options();
+    PostgresStore::open(new.clone()).unwrap().secret().unwrap();
+    for version in 1..SCHEMA_VERSION {
+        let options = schemas.options();
+        with_client(&options.url, async |client| {
+            let sql = made_by(version, &options.schema);
+            let sql = qualify(&sql, &options.schema);
+            client.batch_execute(&sql).await.unwrap();
+        });
+        let store = PostgresStore::open(options.clone()).unwrap();
+        let memory = memory("first");
+        store.commit(put(&memory, vec![passage("word")])).unwrap();
+        with_client(server_url(), async |client| {
+            let made = definitions(client, &new.schema).await;
+            assert!(made.len() > 300, "{} definitions", made.len());
+            let upgraded = definitions(client, &options.schema).await;
+            assert_eq!(upgraded, made, "from version {version}");
+        });
+    }
+}
+
 /// A process of version 14 makes the tables of an empty schema while one of this version comes.
 #[test]
 fn a_process_of_before_is_waited_for() {
@@ -103,16 +158,7 @@ fn a_process_of_before_is_waited_for() {
             "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted AND objid = {ADVISORY}"
         );
         wait_for(client, &waits).await;
-        let mut sql = format!(
-            "CREATE SCHEMA {schema}; CREATE TABLE IF NOT EXISTS @migration (space text COLLATE \"C\" NOT NULL, \
-             version bigint NOT NULL, PRIMARY KEY (space, version));"
-        );
-        for (number, migration) in migrations().into_iter().take(EARLIER as usize) {
-            sql += &migration;
-            sql += &format!("INSERT INTO @migration (space, version) VALUES ('', {number});");
-        }
-        sql += "INSERT INTO @installation VALUES ('', decode(repeat('00', 32), 'hex'), 13); \
-            INSERT INTO @space (space, analysis) VALUES ('', 1)";
+        let sql = made_by(EARLIER, schema);
         client.batch_execute(&qualify(&sql, schema)).await.unwrap();
         client.batch_execute("COMMIT").await.unwrap();
     });
