@@ -41,13 +41,19 @@ class Setup(unittest.TestCase):
         self.assertEqual(self.packages("release"), ["build-essential", "python3", "python3-venv", "binutils", "xz-utils"])
 
     def test_debian_has_a_python_without_venv(self):
-        for name in ("cc", "objdump", "xz"):
+        for name in ("cc", "make", "perl", "objdump", "xz"):
             self.stand_in(name, "exit 0")
         self.stand_in("python3", "exit 1")
         self.assertEqual(self.packages("release"), ["python3-venv"])
 
+    def test_a_perl_without_the_modules_that_openssl_is_built_with_is_none(self):
+        for name in ("cc", "make"):
+            self.stand_in(name, "exit 0")
+        self.stand_in("perl", "exit 2")
+        self.assertEqual(self.packages("build"), ["build-essential"])
+
     def test_nothing_is_asked_for_twice(self):
-        for name in ("cc", "objdump", "python3", "xz"):
+        for name in ("cc", "make", "perl", "objdump", "python3", "xz"):
             self.stand_in(name, "exit 0")
         self.assertEqual(self.packages("release"), [])
 

@@ -1,7 +1,6 @@
 //! `loci-bench clients --encrypted`: the same calls to a store in the clear and to an encrypted copy,
 //! in turn, so that the ratio counts on a machine that does other things as well.
 
-use std::fs;
 use std::io;
 use std::path::Path;
 
@@ -13,6 +12,7 @@ use super::client::loci;
 use super::clients::{CLIENTS, Traffic, fill, traffic_of};
 use super::figure::percentile;
 use super::http::Server;
+use super::laboratory::copy;
 use super::speed::{engine, folder_in};
 
 /// The runs of each store, in turn.
@@ -109,18 +109,4 @@ fn tell(
     }
     let value = json!({"memories": memories, "rounds": ROUNDS, "figures": Value::from(rows)});
     Ok(output.either(&value, text)?)
-}
-
-fn copy(from: &Path, to: &Path) -> io::Result<()> {
-    fs::create_dir_all(to)?;
-    for entry in fs::read_dir(from)? {
-        let entry = entry?;
-        let target = to.join(entry.file_name());
-        if entry.file_type()?.is_dir() {
-            copy(&entry.path(), &target)?;
-        } else {
-            fs::copy(entry.path(), target)?;
-        }
-    }
-    Ok(())
 }
