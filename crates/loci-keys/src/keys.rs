@@ -15,7 +15,8 @@ use crate::recovery::RecoveryKey;
 /// Asks a person for the passphrase of the store in a folder; none without a terminal.
 pub type Ask = fn(&Path) -> Option<Zeroizing<String>>;
 
-/// The ways to a key that a process has, in the order in which they are tried.
+/// The ways to a key that a process has. A recovery key that is given is tried first, then the others in
+/// the order of the fields.
 #[derive(Clone, Default)]
 pub struct KeySources {
     /// The key file.

@@ -2,8 +2,8 @@
 //! index and the model, which a hook would have to load for each prompt.
 //!
 //! Each process has a socket of its own in a folder of the data folder that only its owner can
-//! enter. An encrypted store seals the messages with its key. A hook asks the first one that answers, and works by itself if none does
-//! ([ADR 54](../../../docs/adr/0054-a-prompt-brings-up-memories.md)).
+//! enter. An encrypted store seals the messages with its key. A hook asks the first one that answers,
+//! and works by itself if none does ([ADR 54](../../../docs/adr/0054-a-prompt-brings-up-memories.md)).
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -70,7 +70,10 @@ impl Seals {
 
 /// Seals a message, if there is a key.
 fn seal(key: Option<&SubKey>, message: Vec<u8>) -> io::Result<Vec<u8>> {
-    key.map_or(Ok(message.clone()), |key| seal_bytes(key, &message))
+    match key {
+        Some(key) => seal_bytes(key, &message),
+        None => Ok(message),
+    }
 }
 
 /// Opens a message, if there is a key.
