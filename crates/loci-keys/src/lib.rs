@@ -33,4 +33,4 @@ pub use key_file::{FILE, KeyFile, KeyWay, Secret};
 pub use keyring::Keyring;
 pub use keys::{Ask, KeyError, KeySources, Keys};
 pub use recovery::RecoveryKey;
-pub use sealed::{SEALED_FROM, open_bytes, open_stream, seal_bytes, seal_stream};
+pub use sealed::{SEALED_FROM, open_bytes, open_stream, opened_bytes, seal_bytes, seal_stream};

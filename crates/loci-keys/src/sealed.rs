@@ -130,6 +130,13 @@ pub fn seal_stream(key: &SubKey, from: &mut impl Read, to: &mut impl Write) -> i
     })
 }
 
+/// The bytes that are in a sealed file of this many bytes; none if that is no length of one.
+pub fn opened_bytes(sealed: u64) -> Option<u64> {
+    let chunks = sealed.checked_sub(SALT as u64)?;
+    let count = chunks.div_ceil((CHUNK + TAG) as u64).max(1);
+    chunks.checked_sub(count * TAG as u64)
+}
+
 /// Opens what [`seal_stream`] sealed.
 ///
 /// # Errors
@@ -179,6 +186,7 @@ mod tests {
             let message: Vec<u8> = (0..bytes).map(|byte| byte as u8).collect();
             let sealed = seal_bytes(&key, &message).unwrap();
             assert_eq!(*open_bytes(&key, &sealed).unwrap(), message);
+            assert_eq!(opened_bytes(sealed.len() as u64), Some(bytes as u64));
             assert_ne!(seal_bytes(&key, &message).unwrap(), sealed);
             let other = DataKey::random().unwrap().subkey("test");
             assert!(open_bytes(&other, &sealed).is_err());

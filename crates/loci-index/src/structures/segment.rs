@@ -244,12 +244,47 @@ pub struct Sections {
 
 #[derive(Debug)]
 struct Whole {
-    mapping: Mapping,
+    mapping: Backing,
     is_damaged: AtomicBool,
 }
 
 fn unsound(why: &str) -> io::Error {
     io::Error::new(ErrorKind::InvalidData, why)
+}
+
+/// The bytes of a segment.
+#[derive(Debug)]
+enum Backing {
+    /// A file, shared with other processes.
+    File(Mapping),
+    /// Memory of this process.
+    Memory(memmap2::Mmap),
+}
+
+impl Backing {
+    /// Memory with the bytes that `fill` puts there. In large pages, where the system has them,
+    /// because most of the time goes into getting pages.
+    fn filled(length: usize, fill: impl FnOnce(&mut [u8]) -> io::Result<()>) -> io::Result<Self> {
+        let mut memory = memmap2::MmapMut::map_anon(length)?;
+        #[cfg(target_os = "linux")]
+        let _ = memory.advise(memmap2::Advice::HugePage);
+        fill(&mut memory)?;
+        memory.make_read_only().map(Backing::Memory)
+    }
+
+    fn bytes(&self) -> &[u8] {
+        match self {
+            Backing::File(mapping) => mapping.bytes(),
+            Backing::Memory(bytes) => bytes,
+        }
+    }
+
+    /// Gives the pages of a file back to the system. Memory would lose its content.
+    fn release(&self) {
+        if let Backing::File(mapping) = self {
+            mapping.release();
+        }
+    }
 }
 
 impl Sections {
@@ -258,7 +293,23 @@ impl Sections {
     /// # Errors
     /// The file cannot be mapped; or it is corrupt or not a segment of this build (`InvalidData`).
     pub fn open(file: &File) -> io::Result<Self> {
-        let sections = Sections::map(file)?;
+        Sections::verified(Backing::File(Mapping::of(file)?))
+    }
+
+    /// The same with bytes of this length that `fill` puts into memory of this process, e.g. of a
+    /// file that is sealed.
+    ///
+    /// # Errors
+    /// As for [`open`](Sections::open); the error of `fill`.
+    pub fn open_filled(
+        length: usize,
+        fill: impl FnOnce(&mut [u8]) -> io::Result<()>,
+    ) -> io::Result<Self> {
+        Sections::verified(Backing::filled(length, fill)?)
+    }
+
+    fn verified(backing: Backing) -> io::Result<Self> {
+        let sections = Sections::map(backing)?;
         sections
             .entries
             .iter()
@@ -271,9 +322,24 @@ impl Sections {
     /// # Errors
     /// As for [`open`](Sections::open).
     pub fn read_one(file: &File, tag: Tag) -> io::Result<Bytes> {
-        let sections = Sections::map(file)?;
-        let entry = sections.entries.iter().find(|entry| entry.tag == tag);
-        entry.map_or_else(|| Ok(Bytes::default()), |entry| sections.check(entry))
+        Sections::map(Backing::File(Mapping::of(file)?))?.one(tag)
+    }
+
+    /// The same with bytes that `fill` puts into memory, as for [`open_filled`](Sections::open_filled).
+    ///
+    /// # Errors
+    /// As for [`open_filled`](Sections::open_filled).
+    pub fn read_one_filled(
+        length: usize,
+        fill: impl FnOnce(&mut [u8]) -> io::Result<()>,
+        tag: Tag,
+    ) -> io::Result<Bytes> {
+        Sections::map(Backing::filled(length, fill)?)?.one(tag)
+    }
+
+    fn one(&self, tag: Tag) -> io::Result<Bytes> {
+        let entry = self.entries.iter().find(|entry| entry.tag == tag);
+        entry.map_or_else(|| Ok(Bytes::default()), |entry| self.check(entry))
     }
 
     fn check(&self, entry: &Entry) -> io::Result<Bytes> {
@@ -286,9 +352,9 @@ impl Sections {
         Ok(section)
     }
 
-    fn map(file: &File) -> io::Result<Self> {
+    fn map(mapping: Backing) -> io::Result<Self> {
         let whole = Arc::new(Whole {
-            mapping: Mapping::of(file)?,
+            mapping,
             is_damaged: AtomicBool::new(false),
         });
         let bytes = whole.mapping.bytes();

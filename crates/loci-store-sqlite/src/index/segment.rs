@@ -18,7 +18,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use loci_index::structures::segment::{Check, SectionWriter, Sections, Tag, u64_at};
-use loci_keys::{open_stream, seal_stream};
+use loci_keys::{open_stream, opened_bytes, seal_stream};
 use rusqlite::{Connection, OptionalExtension};
 
 use loci_index::Index;
@@ -209,19 +209,36 @@ impl Segment {
         {
             return Err(ErrorKind::NotFound.into());
         }
-        let mut file = File::open(path)?;
-        let Some(key) = &self.key else {
-            return Ok(file);
+        File::open(path)
+    }
+
+    fn sections(&self) -> io::Result<Sections> {
+        let mut file = self.file()?;
+        match &self.key {
+            None => Sections::open(&file),
+            Some(key) => Sections::open_filled(opened_length(&file)?, |mut memory| {
+                open_stream(&key.index, &mut file, &mut memory)
+            }),
+        }
+    }
+
+    fn facts(&self) -> io::Result<Facts> {
+        let mut file = self.file()?;
+        let facts = match &self.key {
+            None => Sections::read_one(&file, FACTS),
+            Some(key) => {
+                let length = opened_length(&file)?;
+                let fill = |mut memory: &mut [u8]| open_stream(&key.index, &mut file, &mut memory);
+                Sections::read_one_filled(length, fill, FACTS)
+            }
         };
-        let mut opened = in_memory()?;
-        open_stream(&key.index, &mut file, &mut opened)?;
-        Ok(opened)
+        facts.map(|bytes| Facts::read(&bytes))
     }
 
     /// The index in the segment, as of the change that comes with it. None, if there is no segment,
     /// or none that holds for this database.
     pub(crate) fn open(&self, connection: &Connection) -> Result<Option<(Index, i64)>> {
-        let sections = match self.file().and_then(|file| Sections::open(&file)) {
+        let sections = match self.sections() {
             Ok(sections) => sections,
             Err(error) => {
                 if error.kind() != ErrorKind::NotFound {
@@ -260,15 +277,12 @@ impl Segment {
         {
             return Ok(false);
         }
-        let Ok(facts) = self
-            .file()
-            .and_then(|file| Sections::read_one(&file, FACTS))
+        let Ok(Facts {
+            change, last_row, ..
+        }) = self.facts()
         else {
             return Ok(true);
         };
-        let Facts {
-            change, last_row, ..
-        } = Facts::read(&facts);
         let sql = "SELECT 1 FROM change WHERE number > ?1 AND memory <= ?2";
         Ok(connection.prepare_cached(sql)?.exists([change, last_row])?
             || read::version(connection)? < change)
@@ -368,6 +382,15 @@ fn in_memory() -> io::Result<File> {
 #[cfg(not(target_os = "linux"))]
 fn in_memory() -> io::Result<File> {
     Err(ErrorKind::NotFound.into())
+}
+
+/// The bytes of a sealed file once it is opened.
+fn opened_length(file: &File) -> io::Result<usize> {
+    let length = opened_bytes(file.metadata()?.len());
+    length
+        .and_then(|length| usize::try_from(length).ok())
+        .filter(|length| *length > 0)
+        .ok_or_else(|| ErrorKind::InvalidData.into())
 }
 
 fn remove_file(path: &Path) -> io::Result<()> {
