@@ -14,9 +14,31 @@ pub const KEY_BYTES: usize = 32;
 /// Bytes of the name of a key.
 const NAME_BYTES: usize = 8;
 
+/// The algorithm that authenticates the pages of an encrypted database.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PageCodes {
+    /// HMAC-SHA-512, of stores that were encrypted before there was a choice.
+    Sha512,
+    /// HMAC-SHA-256, for which processors have instructions: a third of the time.
+    Sha256,
+}
+
+impl PageCodes {
+    /// The name of the algorithm.
+    pub fn name(self) -> &'static str {
+        match self {
+            PageCodes::Sha512 => "HMAC-SHA-512",
+            PageCodes::Sha256 => "HMAC-SHA-256",
+        }
+    }
+}
+
 /// The random key of a store, from which all others are made.
 #[derive(Clone, PartialEq, Eq)]
-pub struct DataKey(Arc<Zeroizing<[u8; KEY_BYTES]>>);
+pub struct DataKey {
+    bytes: Arc<Zeroizing<[u8; KEY_BYTES]>>,
+    page_codes: PageCodes,
+}
 
 /// A key for one purpose.
 #[derive(Clone, PartialEq, Eq)]
@@ -28,20 +50,31 @@ impl DataKey {
     /// # Errors
     /// The system gives no random bytes.
     pub fn random() -> io::Result<Self> {
-        Ok(DataKey(Arc::new(random()?)))
+        Ok(DataKey::of(random()?, PageCodes::Sha256))
     }
 
-    pub(crate) fn of(bytes: Zeroizing<[u8; KEY_BYTES]>) -> Self {
-        DataKey(Arc::new(bytes))
+    pub(crate) fn of(bytes: Zeroizing<[u8; KEY_BYTES]>, page_codes: PageCodes) -> Self {
+        DataKey {
+            bytes: Arc::new(bytes),
+            page_codes,
+        }
     }
 
     pub(crate) fn bytes(&self) -> &[u8; KEY_BYTES] {
-        &self.0
+        &self.bytes
+    }
+
+    /// The algorithm that authenticates the pages of the database with this key.
+    pub fn page_codes(&self) -> PageCodes {
+        self.page_codes
     }
 
     /// Returns the key for a purpose, e.g. `database`. It tells nothing of another one.
     pub fn subkey(&self, purpose: &str) -> SubKey {
-        SubKey(Arc::new(mac(&self.0[..], &[b"loci ", purpose.as_bytes()])))
+        SubKey(Arc::new(mac(
+            &self.bytes[..],
+            &[b"loci ", purpose.as_bytes()],
+        )))
     }
 
     /// Returns a name that tells the key from others and gives nothing away.

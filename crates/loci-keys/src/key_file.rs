@@ -9,14 +9,16 @@ use ring::aead::{Aad, Nonce};
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
-use crate::key::{DataKey, KEY_BYTES, mac, random};
+use crate::key::{DataKey, KEY_BYTES, PageCodes, mac, random};
 use crate::recovery::RecoveryKey;
 use crate::sealed::{NONCE, cipher};
 
 /// The name of the file, beside the database.
 pub const FILE: &str = "encryption.json";
-/// The version of its form.
-const VERSION: u32 = 1;
+/// The version of the form whose database has pages with HMAC-SHA-512.
+const SHA512_VERSION: u32 = 1;
+/// The newest version of its form: the pages of the database have HMAC-SHA-256.
+const VERSION: u32 = 2;
 /// Bytes of the salt of a wrapped key, by which no two are wrapped with the same key.
 const SALT: usize = 16;
 /// Argon2id for new passphrases, the second choice of RFC 9106: 64 MiB, three passes.
@@ -121,7 +123,10 @@ impl KeyFile {
     /// A file without a way to this key.
     pub fn of(key: &DataKey) -> Self {
         KeyFile {
-            version: VERSION,
+            version: match key.page_codes() {
+                PageCodes::Sha512 => SHA512_VERSION,
+                PageCodes::Sha256 => VERSION,
+            },
             comment: COMMENT.to_owned(),
             key: key.name(),
             ways: Vec::new(),
@@ -164,6 +169,15 @@ impl KeyFile {
     /// None is known.
     pub fn text(&self) -> io::Result<String> {
         Ok(serde_json::to_string_pretty(self)? + "\n")
+    }
+
+    /// The algorithm that authenticates the pages of the database.
+    pub fn page_codes(&self) -> PageCodes {
+        if self.version <= SHA512_VERSION {
+            PageCodes::Sha512
+        } else {
+            PageCodes::Sha256
+        }
     }
 
     /// The name of the key.
@@ -226,12 +240,12 @@ impl KeyFile {
             .ways
             .iter()
             .filter(|wrapped| wrapped.way == secret.way());
-        ways.filter_map(|wrapped| unwrap(wrapped, secret))
+        ways.filter_map(|wrapped| Some(DataKey::of(unwrap(wrapped, secret)?, self.page_codes())))
             .find(|key| key.name() == self.key)
     }
 }
 
-fn unwrap(wrapped: &Wrapped, secret: &Secret) -> Option<DataKey> {
+fn unwrap(wrapped: &Wrapped, secret: &Secret) -> Option<Zeroizing<[u8; KEY_BYTES]>> {
     let salt = BASE64.decode(wrapped.salt.as_bytes()).ok()?;
     let sealed = BASE64.decode(wrapped.sealed.as_bytes()).ok()?;
     let (nonce, sealed) = sealed.split_at_checked(NONCE)?;
@@ -247,7 +261,7 @@ fn unwrap(wrapped: &Wrapped, secret: &Secret) -> Option<DataKey> {
         )
         .ok()?;
     let opened: [u8; KEY_BYTES] = (&*opened).try_into().ok()?;
-    Some(DataKey::of(Zeroizing::new(opened)))
+    Some(Zeroizing::new(opened))
 }
 
 /// The key that the secret wraps with; none if it asks for what this machine does not have.
@@ -328,6 +342,29 @@ mod tests {
     }
 
     #[test]
+    fn the_file_says_what_authenticates_the_pages() {
+        let key = DataKey::random().unwrap();
+        let mut file = KeyFile::of(&key);
+        file.add(&key, &passphrase("p")).unwrap();
+        let codes_of = |file: &KeyFile| file.unwrap(&passphrase("p")).unwrap().page_codes();
+        assert_eq!(codes_of(&file), PageCodes::Sha256);
+        let first = file
+            .text()
+            .unwrap()
+            .replace("\"version\": 2", "\"version\": 1");
+        let mut first = KeyFile::parse(&first).unwrap();
+        let first_key = first.unwrap(&passphrase("p")).unwrap();
+        assert_eq!(first_key.page_codes(), PageCodes::Sha512);
+        // Another way to the key changes no page.
+        first.add(&first_key, &passphrase("q")).unwrap();
+        assert_eq!(
+            first.unwrap(&passphrase("q")).unwrap().page_codes(),
+            PageCodes::Sha512
+        );
+        assert_eq!(KeyFile::of(&first_key).version, SHA512_VERSION);
+    }
+
+    #[test]
     fn a_damaged_file_gives_no_key_and_takes_no_memory() {
         let key = DataKey::random().unwrap();
         let mut file = KeyFile::of(&key);
@@ -338,7 +375,7 @@ mod tests {
             KeyFile::parse(&huge).unwrap().unwrap(&passphrase("p")),
             None
         );
-        let newer = text.replace("\"version\": 1", "\"version\": 2");
+        let newer = text.replace("\"version\": 2", "\"version\": 3");
         let refused = KeyFile::parse(&newer).unwrap_err().to_string();
         assert!(refused.contains("newer loci"), "{refused}");
         assert!(KeyFile::parse(&text[..text.len() / 2]).is_err());

@@ -28,7 +28,7 @@ mod keys;
 mod recovery;
 mod sealed;
 
-pub use key::{DataKey, KEY_BYTES, SubKey};
+pub use key::{DataKey, KEY_BYTES, PageCodes, SubKey};
 pub use key_file::{FILE, KeyFile, KeyWay, Secret};
 pub use keyring::Keyring;
 pub use keys::{Ask, KeyError, KeySources, Keys};

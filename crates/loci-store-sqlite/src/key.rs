@@ -1,8 +1,8 @@
 //! The key of an encrypted database, and SQLCipher's form of one.
 //!
 //! SQLCipher takes the key itself and the salt, so that a connection derives none: the file begins
-//! with the salt, and each page of 4,096 bytes ends with 80 that are reserved, the vector of its
-//! encryption (AES-256 in CBC mode) and its authentication code (HMAC-SHA-512).
+//! with the salt, and each page of 4,096 bytes ends with some that are reserved, the vector of its
+//! encryption (AES-256 in CBC mode) and its authentication code (HMAC-SHA-256, or HMAC-SHA-512).
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -11,7 +11,7 @@ use aes::Aes256;
 use cbc::Decryptor;
 use cbc::cipher::block_padding::NoPadding;
 use cbc::cipher::{BlockModeDecrypt, KeyIvInit};
-use loci_keys::{DataKey, Keys, SubKey};
+use loci_keys::{DataKey, Keys, PageCodes, SubKey};
 use rusqlite::Connection;
 use zeroize::Zeroizing;
 
@@ -19,8 +19,6 @@ use crate::opening::open_error::OpenError;
 
 /// Bytes of the salt that an encrypted database begins with.
 pub(crate) const SALT: usize = 16;
-/// Bytes at the end of each page: the vector and the authentication code.
-pub(crate) const RESERVED: usize = 80;
 /// Bytes of the vector.
 const VECTOR: usize = 16;
 /// Settings of a connection to an encrypted database, beside the settings of every connection. Sorting writes texts, and
@@ -28,11 +26,16 @@ const VECTOR: usize = 16;
 /// be decrypted again.
 pub(crate) const SETTINGS: &str = "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -8192;";
 
+/// Makes databases that are attached from now on, which can't say it for themselves, have pages with
+/// HMAC-SHA-256.
+pub(crate) const ATTACHED: &str = "PRAGMA cipher_default_hmac_algorithm = HMAC_SHA256";
+
 /// The keys of a store: of its database and of the index beside it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct StoreKey {
     database: SubKey,
     salt: [u8; SALT],
+    page_codes: PageCodes,
     pub(crate) index: SubKey,
 }
 
@@ -63,6 +66,7 @@ impl StoreKey {
         StoreKey {
             database: key.subkey("database"),
             salt,
+            page_codes: key.page_codes(),
             index: key.subkey("index"),
         }
     }
@@ -72,7 +76,20 @@ impl StoreKey {
         // The error of a statement says enough.
         connection.execute_batch("PRAGMA cipher_log_level = NONE")?;
         let pragma = Zeroizing::new(format!("PRAGMA key = \"{}\"", *self.literal()));
-        connection.execute_batch(&pragma)
+        connection.execute_batch(&pragma)?;
+        connection.execute_batch(match self.page_codes {
+            PageCodes::Sha512 => "PRAGMA cipher_hmac_algorithm = HMAC_SHA512",
+            PageCodes::Sha256 => "PRAGMA cipher_hmac_algorithm = HMAC_SHA256",
+        })
+    }
+
+    /// Bytes at the end of each page: the vector and the authentication code.
+    pub(crate) fn reserved(&self) -> usize {
+        VECTOR
+            + match self.page_codes {
+                PageCodes::Sha512 => 64,
+                PageCodes::Sha256 => 32,
+            }
     }
 
     /// The key and the salt as SQLCipher reads them.
@@ -94,7 +111,7 @@ impl StoreKey {
     pub(crate) fn decrypt(&self, number: u32, mut page: Vec<u8>) -> Option<Vec<u8>> {
         /// The first bytes of a plain database.
         const MAGIC: &[u8; SALT] = b"SQLite format 3\0";
-        let usable = page.len().checked_sub(RESERVED)?;
+        let usable = page.len().checked_sub(self.reserved())?;
         let vector: [u8; VECTOR] = page.get(usable..usable + VECTOR)?.try_into().ok()?;
         page.truncate(usable);
         let begin = if number == 1 { SALT } else { 0 };

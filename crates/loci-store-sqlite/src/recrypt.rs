@@ -12,13 +12,14 @@ use loci_keys::DataKey;
 use zeroize::Zeroizing;
 
 use crate::connection::Database;
-use crate::key::StoreKey;
+use crate::key::{self, StoreKey};
 use crate::opening::open_error::OpenError;
 use crate::opening::schema;
 use crate::opening::{backup, folder};
 
 /// Copies the database in a file, whose log is empty and which no process uses, into a new file,
-/// which is encrypted with the second key, or in the clear without one, and durable. Checks the copy
+/// which is encrypted with the second key, or in the clear without one, and durable. A new key
+/// authenticates pages by HMAC-SHA-256. Checks the copy
 /// as a backup is checked; it has as many memories as the database.
 ///
 /// # Errors
@@ -41,6 +42,8 @@ pub fn recrypt(
         .map_or_else(Zeroizing::default, StoreKey::literal);
     // The connection makes no file; and this one is its owner's alone.
     folder::create_file(copy).map_err(|error| OpenError::from_io(&error, copy))?;
+    // What is attached has the default of the process, and each other connection says its own.
+    connection.execute_batch(key::ATTACHED).map_err(failed)?;
     // An empty key stands for a copy in the clear.
     connection
         .execute(

@@ -26,7 +26,8 @@ fn connect(database: &Path, key: &DataKey) -> Connection {
         write!(pragma, "{byte:02x}").unwrap();
     }
     let connection = Connection::open(database).unwrap();
-    connection.execute_batch(&(pragma + "'\"")).unwrap();
+    pragma += "'\"; PRAGMA cipher_hmac_algorithm = HMAC_SHA256";
+    connection.execute_batch(&pragma).unwrap();
     connection
 }
 
@@ -59,7 +60,7 @@ fn damages(count: usize) -> Vec<Damage> {
     // The salt, the header, the vector and the code of the first page.
     let head = (0..100).step_by(if is_complete() { 1 } else { 13 });
     damages.extend(
-        head.chain((PAGE - 80..PAGE).step_by(21))
+        head.chain((PAGE - 48..PAGE).step_by(13))
             .map(|place| Damage::Flip { place, bit: 3 }),
     );
     damages

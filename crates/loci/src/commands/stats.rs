@@ -90,9 +90,10 @@ fn encrypted(settings: &Settings, stats: &mut Value) -> Result<String, Failure> 
         return Ok(String::new());
     };
     let nouns: Vec<_> = file.ways().iter().map(|way| way.noun()).collect();
-    stats["store"]["encrypted"] = json!({"opens_with": nouns});
+    stats["store"]["encrypted"] = json!({"opens_with": nouns, "pages": file.page_codes().name()});
     Ok(format!(
-        "encrypted yes; it opens with {}\n",
+        "encrypted yes ({}); it opens with {}\n",
+        file.page_codes().name(),
         nouns.join(", ")
     ))
 }

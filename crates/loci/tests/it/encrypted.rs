@@ -126,6 +126,48 @@ fn ways_are_added_taken_away_and_survive_a_rotation() {
 }
 
 #[test]
+fn a_store_of_the_first_form_goes_on_until_it_is_encrypted_with_a_new_key() {
+    let [first_code, code] = ["HMAC-SHA-512", "HMAC-SHA-256"];
+    let version = |place: &Place| -> Value {
+        let file = fs::read(place.data().join("encryption.json")).unwrap();
+        serde_json::from_slice::<Value>(&file).unwrap()["version"].clone()
+    };
+    let codes = |place: &Place| place.json(&["stats"])["store"]["encrypted"]["pages"].clone();
+    let (place, _) = encrypted_with_key();
+    assert_eq!(version(&place), 2);
+    assert_eq!(codes(&place), code);
+    let file = fs::read_to_string(place.data().join("encryption.json")).unwrap();
+    fs::remove_dir_all(place.data()).unwrap();
+    fs::create_dir_all(place.data()).unwrap();
+    let first = file.replace("\"version\": 2", "\"version\": 1");
+    fs::write(place.data().join("encryption.json"), first).unwrap();
+    place.add(&[FACT]);
+    assert_eq!(codes(&place), first_code);
+    // Another way changes no page.
+    let place = place.with("LOCI_PASSPHRASE", PASSPHRASE);
+    place.json(&["encrypt", "--passphrase"]);
+    assert_eq!(
+        (version(&place), codes(&place)),
+        (json!(1), first_code.into())
+    );
+    assert_eq!(texts(&place), [FACT]);
+    place.run(&["doctor"]).succeeded();
+    place.run(&["backup", "first.loci-backup"]).succeeded();
+    place.json(&["encrypt", "--rotate"]);
+    assert_eq!((version(&place), codes(&place)), (json!(2), code.into()));
+    assert_eq!(texts(&place), [FACT]);
+    // A backup of before has its own.
+    place
+        .run(&["restore", "first.loci-backup", "--replace"])
+        .succeeded();
+    assert_eq!(
+        (version(&place), codes(&place)),
+        (json!(1), first_code.into())
+    );
+    assert_eq!(texts(&place), [FACT]);
+}
+
+#[test]
 fn what_cannot_be_encrypted_says_why() {
     let place = Place::new();
     place.add(&[FACT]);

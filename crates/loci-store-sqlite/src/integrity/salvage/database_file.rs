@@ -8,7 +8,7 @@ use loci_core::Error;
 use rusqlite::Connection;
 use tempfile::TempDir;
 
-use crate::key::{self, StoreKey};
+use crate::key::StoreKey;
 use crate::opening::files::{copy_with_log, has_bytes, log_of};
 use crate::opening::open_error::DATABASE;
 use crate::opening::schema;
@@ -104,7 +104,7 @@ impl DatabaseFile {
             problems.push((1, "it does not begin as a database does"));
         }
         let has_just_begun = pages == 1 && [44, 60, 68].map(|at| number_at(&header, at)) == [0; 3];
-        if is_sound && !has_fixed_values(&header, key.is_some()) && !has_just_begun {
+        if is_sound && !has_fixed_values(&header, key) && !has_just_begun {
             problems.push((1, "its header is not what loci writes"));
         }
         if pages_expected.is_some_and(|expected| expected > pages) {
@@ -279,8 +279,8 @@ fn is_sound(header: &[u8]) -> bool {
 
 /// Returns whether a header has the values that loci's have: a format with or without a write-ahead
 /// log, the reserved bytes of pages, and SQLite's fractions of payload.
-fn has_fixed_values(header: &[u8], is_encrypted: bool) -> bool {
-    let reserved = if is_encrypted { key::RESERVED } else { 0 };
+fn has_fixed_values(header: &[u8], key: Option<&StoreKey>) -> bool {
+    let reserved = key.map_or(0, StoreKey::reserved);
     matches!(
         header[18..24],
         [1, 1, _, 64, 32, 32] | [2, 2, _, 64, 32, 32]
