@@ -38,6 +38,7 @@ impl PageCodes {
 pub struct DataKey {
     bytes: Arc<Zeroizing<[u8; KEY_BYTES]>>,
     page_codes: PageCodes,
+    notes: Option<SubKey>,
 }
 
 /// A key for one purpose.
@@ -57,7 +58,21 @@ impl DataKey {
         DataKey {
             bytes: Arc::new(bytes),
             page_codes,
+            notes: None,
         }
+    }
+
+    /// The same key with the key of the notes, if the store has them sealed. That is not made from this key, so that
+    /// another one, by a rotation, has the same notes.
+    #[must_use]
+    pub fn with_notes_key(mut self, notes: SubKey) -> Self {
+        self.notes = Some(notes);
+        self
+    }
+
+    /// That key of the notes.
+    pub fn notes_key(&self) -> Option<&SubKey> {
+        self.notes.as_ref()
     }
 
     pub(crate) fn bytes(&self) -> &[u8; KEY_BYTES] {
@@ -71,10 +86,7 @@ impl DataKey {
 
     /// Returns the key for a purpose, e.g. `database`. It tells nothing of another one.
     pub fn subkey(&self, purpose: &str) -> SubKey {
-        SubKey(Arc::new(mac(
-            &self.bytes[..],
-            &[b"loci ", purpose.as_bytes()],
-        )))
+        SubKey::of(mac(&self.bytes[..], &[b"loci ", purpose.as_bytes()]))
     }
 
     /// Returns a name that tells the key from others and gives nothing away.
@@ -84,6 +96,10 @@ impl DataKey {
 }
 
 impl SubKey {
+    pub(crate) fn of(bytes: Zeroizing<[u8; KEY_BYTES]>) -> Self {
+        SubKey(Arc::new(bytes))
+    }
+
     /// The bytes. Who takes them answers for them.
     pub fn bytes(&self) -> &[u8; KEY_BYTES] {
         &self.0

@@ -9,9 +9,9 @@ use ring::aead::{Aad, Nonce};
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
-use crate::key::{DataKey, KEY_BYTES, PageCodes, mac, random};
+use crate::key::{DataKey, KEY_BYTES, PageCodes, SubKey, mac, random};
 use crate::recovery::RecoveryKey;
-use crate::sealed::{NONCE, cipher};
+use crate::sealed::{NONCE, cipher, open_bytes, seal_bytes};
 
 /// The name of the file, beside the database.
 pub const FILE: &str = "encryption.json";
@@ -19,6 +19,8 @@ pub const FILE: &str = "encryption.json";
 const SHA512_VERSION: u32 = 1;
 /// The newest version of its form: the pages of the database have HMAC-SHA-256.
 const VERSION: u32 = 2;
+/// The purpose of the subkey that the key of the notes is sealed with.
+const NOTES: &str = "key of the notes";
 /// Bytes of the salt of a wrapped key, by which no two are wrapped with the same key.
 const SALT: usize = 16;
 /// Argon2id for new passphrases, the second choice of RFC 9106: 64 MiB, three passes.
@@ -117,6 +119,10 @@ pub struct KeyFile {
     /// The name of the key.
     key: String,
     ways: Vec<Wrapped>,
+    /// The key of the notes, sealed with a subkey of the key of the store; none if notes are in the
+    /// clear.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    notes: Option<String>,
 }
 
 impl KeyFile {
@@ -130,6 +136,7 @@ impl KeyFile {
             comment: COMMENT.to_owned(),
             key: key.name(),
             ways: Vec::new(),
+            notes: None,
         }
     }
 
@@ -178,6 +185,39 @@ impl KeyFile {
         } else {
             PageCodes::Sha256
         }
+    }
+
+    /// Returns whether notes are sealed.
+    pub fn seals_notes(&self) -> bool {
+        self.notes.is_some()
+    }
+
+    /// Gives the notes a key of their own, or takes over the one that they have with another key of
+    /// the store, e.g. the one before a rotation. Returns it.
+    ///
+    /// # Errors
+    /// The system gives no random bytes.
+    pub fn seal_notes(&mut self, key: &DataKey, of: Option<&SubKey>) -> io::Result<SubKey> {
+        let notes = of.map_or_else(|| random().map(SubKey::of), |notes| Ok(notes.clone()))?;
+        let sealed = seal_bytes(&key.subkey(NOTES), notes.bytes())?;
+        self.notes = Some(BASE64.encode(&sealed));
+        Ok(notes)
+    }
+
+    /// Takes the key of the notes away, which are in the clear by then.
+    pub fn open_notes(&mut self) {
+        self.notes = None;
+    }
+
+    /// The key of the store with this one, and with the key of the notes; none if that is damaged.
+    fn with_notes(&self, key: DataKey) -> Option<DataKey> {
+        let Some(sealed) = &self.notes else {
+            return Some(key);
+        };
+        let sealed = BASE64.decode(sealed.as_bytes()).ok()?;
+        let opened = open_bytes(&key.subkey(NOTES), &sealed).ok()?;
+        let opened: [u8; KEY_BYTES] = opened[..].try_into().ok()?;
+        Some(key.with_notes_key(SubKey::of(Zeroizing::new(opened))))
     }
 
     /// The name of the key.
@@ -242,6 +282,7 @@ impl KeyFile {
             .filter(|wrapped| wrapped.way == secret.way());
         ways.filter_map(|wrapped| Some(DataKey::of(unwrap(wrapped, secret)?, self.page_codes())))
             .find(|key| key.name() == self.key)
+            .and_then(|key| self.with_notes(key))
     }
 }
 
@@ -362,6 +403,34 @@ mod tests {
             PageCodes::Sha512
         );
         assert_eq!(KeyFile::of(&first_key).version, SHA512_VERSION);
+    }
+
+    #[test]
+    fn notes_have_a_key_of_their_own_that_outlives_a_rotation() {
+        let key = DataKey::random().unwrap();
+        let mut file = KeyFile::of(&key);
+        file.add(&key, &passphrase("p")).unwrap();
+        let opened = |file: &KeyFile| {
+            let file = KeyFile::parse(&file.text().unwrap()).unwrap();
+            file.unwrap(&passphrase("p"))
+        };
+        assert_eq!(opened(&file).unwrap().notes_key(), None);
+        file.seal_notes(&key, None).unwrap();
+        let with_notes = opened(&file).unwrap();
+        let notes = with_notes.notes_key().unwrap();
+        assert_ne!(notes.bytes(), key.bytes());
+        let other = DataKey::random().unwrap();
+        let mut rotated = KeyFile::of(&other);
+        rotated.add(&other, &passphrase("p")).unwrap();
+        rotated.seal_notes(&other, Some(notes)).unwrap();
+        assert_eq!(opened(&rotated).unwrap().notes_key(), Some(notes));
+        // The sealed key of another store, or a damaged one.
+        rotated.notes.clone_from(&file.notes);
+        assert_eq!(opened(&rotated), None);
+        file.notes = Some("AAAA".to_owned());
+        assert_eq!(opened(&file), None);
+        file.open_notes();
+        assert_eq!(opened(&file).unwrap().notes_key(), None);
     }
 
     #[test]

@@ -8,7 +8,8 @@ use loci_core::{Error, Result};
 use crate::VaultFolder;
 use crate::disk::{Folder, written_stamp};
 use crate::folder::{parts, unwritable};
-use crate::read::reason;
+use crate::read::{self, reason};
+use crate::seal::{MORE_BYTES_MAX, is_sealed, opened};
 
 /// The number of attempts to read a file that changes during the read.
 const ATTEMPTS: usize = 5;
@@ -58,9 +59,9 @@ impl VaultFolder {
         let opened = self
             .site
             .enter(parents)
-            .and_then(|folder| folder.open_file(name));
-        let file = match opened {
-            Ok(file) => file,
+            .and_then(|folder| Ok((folder.open_file(name)?, folder)));
+        let (file, folder) = match opened {
+            Ok(opened) => opened,
             Err(error)
                 if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) =>
             {
@@ -68,23 +69,25 @@ impl VaultFolder {
             }
             Err(error) => return Err(unreadable(error)),
         };
+        let more = folder.seal().map_or(0, |_| MORE_BYTES_MAX);
+        let file_bytes_max = bytes_max.saturating_add(more);
         for _ in 0..ATTEMPTS {
             let metadata = file.metadata().map_err(unreadable)?;
             if !metadata.is_file() {
                 return Ok(None);
             }
-            if metadata.len() > bytes_max {
-                let message = format!(
-                    "the note {path} has {} bytes; at most {bytes_max} are taken",
-                    metadata.len()
-                );
-                return Err(Error::new(loci_core::ErrorCode::TooLarge, message));
+            if metadata.len() > file_bytes_max {
+                return Err(too_large(path, metadata.len(), bytes_max));
             }
             let before = written_stamp(&metadata);
-            let bytes = all(&file, bytes_max).map_err(unreadable)?;
+            let bytes = all(&file, file_bytes_max).map_err(unreadable)?;
             if written_stamp(&file.metadata().map_err(unreadable)?) == before
                 && bytes.len() as u64 == before.bytes
             {
+                let bytes = opened_note(&folder, bytes, path)?;
+                if bytes.len() as u64 > bytes_max {
+                    return Err(too_large(path, bytes.len() as u64, bytes_max));
+                }
                 return Ok(Some(FileCopy {
                     bytes,
                     modified_nanoseconds: before.modified_nanoseconds,
@@ -151,6 +154,23 @@ impl VaultFolder {
     }
 }
 
+fn too_large(path: &str, bytes: u64, bytes_max: u64) -> Error {
+    let message = format!("the note {path} has {bytes} bytes; at most {bytes_max} are taken");
+    Error::new(loci_core::ErrorCode::TooLarge, message)
+}
+
+/// The bytes of a note in a file, which is sealed or not.
+fn opened_note(folder: &Folder, bytes: Vec<u8>, path: &str) -> Result<Vec<u8>> {
+    let bytes = opened(folder.seal(), bytes);
+    if is_sealed(&bytes) {
+        let problem = read::unopened_seal().message;
+        return Err(Error::unavailable(format!(
+            "the note {path} cannot be read: {problem}"
+        )));
+    }
+    Ok(bytes)
+}
+
 /// Returns the error for a note that could not be written: a problem of only this note, or of the
 /// folder.
 fn not_taken(path: &str, error: &io::Error) -> Error {
@@ -185,7 +205,8 @@ fn found(folder: &Folder, name: &str, bytes: &[u8]) -> RestoredFile {
     let is_same = || {
         let file = folder.open_file(name).ok()?;
         let is_file = file.metadata().ok()?.is_file();
-        Some(is_file && all(&file, bytes.len() as u64).ok()? == bytes)
+        let there = all(&file, bytes.len() as u64 + MORE_BYTES_MAX).ok()?;
+        Some(is_file && opened(folder.seal(), there) == bytes)
     };
     if is_same().unwrap_or(false) {
         RestoredFile::Same

@@ -8,6 +8,7 @@ use loci_core::{FileSnapshot, Timestamp};
 
 use crate::disk::{Folder, identity, written_stamp};
 use crate::read;
+use crate::seal::is_sealed;
 use crate::slug::folded;
 
 /// The bytes at the beginning of a file that are searched for its `uid`.
@@ -148,8 +149,10 @@ pub(crate) fn made_before(
             .take(HEAD_BYTES)
             .read_to_end(&mut head)
             .ok()?;
-        head.windows(making.len())
-            .find(|part| part.eq_ignore_ascii_case(making.as_bytes()))?;
+        if !is_sealed(&head) {
+            head.windows(making.len())
+                .find(|part| part.eq_ignore_ascii_case(making.as_bytes()))?;
+        }
         let read = read::read(folder, &name, now)?;
         let found = read.content.as_ref()?.note.id.as_ref()?.as_str();
         let is_same =

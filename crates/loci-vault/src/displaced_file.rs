@@ -10,6 +10,7 @@ use loci_core::{ContentHash, FileStamp, Timestamp};
 
 use crate::disk::{Folder, has_name, wait_for_writers, written_stamp};
 use crate::read::{self, short};
+use crate::seal::Seal;
 
 /// The maximum number of files that are kept open; beyond it, the oldest are dropped.
 pub(crate) const KEPT_MAX: usize = 64;
@@ -27,6 +28,7 @@ pub(crate) struct DisplacedFile {
     pub known: Vec<String>,
     /// The stamp when it was last hashed.
     stamp: Option<FileStamp>,
+    seal: Option<Seal>,
 }
 
 impl DisplacedFile {
@@ -36,6 +38,7 @@ impl DisplacedFile {
             file: folder.open_file(name)?,
             known: known.to_vec(),
             stamp: None,
+            seal: folder.seal().cloned(),
         })
     }
 
@@ -43,7 +46,7 @@ impl DisplacedFile {
     /// it is not a regular file, or larger than a note may be.
     pub fn hash(&self) -> io::Result<Option<ContentHash>> {
         wait_for_writers(&self.file)?;
-        Ok(read::contents(&self.file)?.map(|(bytes, _)| read::hash(&bytes)))
+        Ok(read::contents(self.seal.as_ref(), &self.file)?.map(|(bytes, _)| read::hash(&bytes)))
     }
 
     /// Forces a new hash at the next check, even if the stamp is the same.

@@ -16,6 +16,7 @@ use crate::disk::{Folder, make_folder_at, stamp};
 use crate::frontmatter;
 use crate::read::{self, not_a_file, reason, unread, unreadable};
 use crate::scan::{is_note_name, scan, which};
+use crate::seal::Seal;
 use crate::site::{Site, split};
 use crate::slug::slug;
 use crate::write::WriteRefusal;
@@ -61,12 +62,23 @@ impl VaultFolder {
         self
     }
 
+    /// Seals the files that are written, and opens sealed ones; without a key, which is the default,
+    /// files are written in the clear, and a sealed one is a problem of its note.
+    #[must_use]
+    pub fn with_seal(mut self, seal: Option<Seal>) -> Self {
+        // Nothing else holds the new folder yet.
+        if let Some(site) = Arc::get_mut(&mut self.site) {
+            site.seal = seal;
+        }
+        self
+    }
+
     /// Opens the folder, and creates it if it does not exist.
     pub(crate) fn enter_or_make(&self) -> io::Result<Folder> {
-        match Folder::open(&self.site.root) {
+        match self.site.open() {
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 make(&self.site.root, self.site.temporary.mode)?;
-                Folder::open(&self.site.root)
+                self.site.open()
             }
             opened => opened,
         }

@@ -15,13 +15,15 @@ use crate::conflict;
 use crate::disk::{Folder, stamp};
 use crate::frontmatter::{self, FRONTMATTER_BYTES_MAX, Foreign};
 use crate::merge;
+use crate::seal::{self, Seal};
 use crate::text::{LINKS_MAX, Mentions, mentions};
 
 /// The number of bytes of a hash in a file name.
 pub(crate) const NAMED_BYTES: usize = 8;
 
 /// The maximum bytes of a file; a larger one is not read.
-const FILE_BYTES_MAX: u64 = (CONTENT_BYTES_MAX + FRONTMATTER_BYTES_MAX) as u64;
+const FILE_BYTES_MAX: u64 =
+    (CONTENT_BYTES_MAX + FRONTMATTER_BYTES_MAX) as u64 + seal::MORE_BYTES_MAX;
 /// The number of attempts to read a file that changes during the read.
 const ATTEMPTS: usize = 5;
 /// The coarsest resolution of modification times, which is that of FAT.
@@ -113,23 +115,27 @@ pub(crate) fn hash(bytes: &[u8]) -> ContentHash {
     ContentHash(Sha256::digest(bytes).into())
 }
 
-/// Reads all bytes and the metadata of a file that is not larger than a note may be; `None` if it
+/// Reads all bytes, as they are within a sealed one, and the metadata of a file that is not larger than a note may be; `None` if it
 /// is larger or not a regular file.
 pub(crate) fn bytes(
     folder: &Folder,
     name: &str,
 ) -> io::Result<Option<(Vec<u8>, std::fs::Metadata)>> {
-    contents(&folder.open_file(name)?)
+    contents(folder.seal(), &folder.open_file(name)?)
 }
 
 /// Like [`bytes`], for an open file.
-pub(crate) fn contents(mut file: &File) -> io::Result<Option<(Vec<u8>, std::fs::Metadata)>> {
+pub(crate) fn contents(
+    seal: Option<&Seal>,
+    mut file: &File,
+) -> io::Result<Option<(Vec<u8>, std::fs::Metadata)>> {
     let metadata = file.metadata()?;
     if !metadata.is_file() || metadata.len() > FILE_BYTES_MAX {
         return Ok(None);
     }
     file.rewind()?;
-    Ok(Some((bytes_of(file, metadata.len())?, metadata)))
+    let bytes = seal::opened(seal, bytes_of(file, metadata.len())?);
+    Ok(Some((bytes, metadata)))
 }
 
 fn bytes_of(file: &File, length: u64) -> io::Result<Vec<u8>> {
@@ -170,6 +176,10 @@ fn attempt(
     let bytes = bytes_of(file, metadata.len())?;
     if stamp(&file.metadata()?) != before || bytes.len() as u64 != before.bytes {
         return Ok(None);
+    }
+    let bytes = seal::opened(folder.seal(), bytes);
+    if seal::is_sealed(&bytes) {
+        return Ok(Some(passed_over(unopened_seal())));
     }
     // If its original comes back, this file becomes a conflict copy without a change of its own.
     Ok(Some(understand(
@@ -258,6 +268,14 @@ pub(crate) fn conflict_copy(of: &str) -> FileProblem {
     FileProblem {
         kind: FileProblemKind::ConflictCopy,
         message,
+    }
+}
+
+pub(crate) fn unopened_seal() -> FileProblem {
+    let message = "it is sealed (`loci encrypt --notes`), and the key of this store does not open it: it is damaged, or of another store";
+    FileProblem {
+        kind: FileProblemKind::Unreadable,
+        message: message.to_owned(),
     }
 }
 

@@ -15,11 +15,14 @@ use crate::disk::Folder;
 use crate::displaced_file::{KEPT_MAX, KEPT_SECONDS, RetainedFile, RetainedFiles};
 use crate::lock::{LockFile, LockGuard};
 use crate::scan::walk;
+use crate::seal::Seal;
 use crate::write::Temporary;
 
 pub(crate) struct Site {
     pub root: PathBuf,
     pub temporary: Temporary,
+    /// The key of the notes, if they are sealed.
+    pub seal: Option<Seal>,
     pub clock: Arc<dyn Clock>,
     lock: LockFile,
     /// True if files left by a crash were cleared since this process started.
@@ -32,6 +35,7 @@ impl Site {
         Site {
             root,
             temporary: Temporary::default(),
+            seal: None,
             clock,
             lock: LockFile::new(lock_file),
             is_cleared: AtomicBool::new(false),
@@ -79,12 +83,15 @@ impl Site {
         self.is_cleared.store(is_cleared, Ordering::Relaxed);
     }
 
+    /// Opens the folder itself.
+    pub fn open(&self) -> io::Result<Folder> {
+        Ok(Folder::open(&self.root)?.with_seal(self.seal.clone()))
+    }
+
     /// Opens the folder at the end of a path, which must not contain symbolic links.
     pub fn enter(&self, parents: &str) -> io::Result<Folder> {
         let parents = parents.split('/').filter(|parent| !parent.is_empty());
-        parents.fold(Folder::open(&self.root), |folder, parent| {
-            folder?.enter(parent)
-        })
+        parents.fold(self.open(), |folder, parent| folder?.enter(parent))
     }
 
     /// Keeps the files that a write has displaced in that folder, and starts a thread that checks

@@ -16,7 +16,7 @@
 //! check and the rename.
 
 use std::fs::{File, Metadata};
-use std::io::{self, ErrorKind, Read, Seek};
+use std::io::{self, ErrorKind, Read, Seek, Write};
 use std::mem;
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
@@ -27,6 +27,7 @@ use crate::disk::{Folder, flush, is_as_written, stamp};
 use crate::displaced_file::DisplacedFile;
 use crate::lock::{is_token, random_token};
 use crate::read::{self, NAMED_BYTES, short};
+use crate::seal::{opened, sealed};
 
 /// The default permissions of a new file: only its owner.
 const FILE_MODE: u32 = 0o600;
@@ -162,7 +163,7 @@ impl Temporary {
         bytes: &[u8],
         modified: Option<SystemTime>,
     ) -> io::Result<FileStamp> {
-        let (new, stamp) = self.write(folder, &mut &*bytes, None, modified)?;
+        let (new, stamp) = self.write(folder, bytes, None, modified)?;
         let placed = folder.rename_to_free(&new, name).and_then(|()| {
             folder.flush().or_else(|error| {
                 folder.rename_to_free(name, &new)?;
@@ -188,7 +189,7 @@ impl Temporary {
         bytes: &[u8],
         like: &Metadata,
     ) -> Result<FileStamp, WriteRefusal> {
-        let (new, stamp) = self.write(folder, &mut &*bytes, Some(like), None)?;
+        let (new, stamp) = self.write(folder, bytes, Some(like), None)?;
         let hashes = [short(expected), short(&read::hash(bytes))];
         let swap = format!(
             "{}{}-{}-{}.swap",
@@ -245,7 +246,10 @@ impl Temporary {
         file.rewind()?;
         // The same users may read it as may read the note.
         let like = file.metadata()?;
-        let (new, _) = self.write(folder, &mut file, Some(&like), None)?;
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes)?;
+        let bytes = opened(folder.seal(), bytes);
+        let (new, _) = self.write(folder, &bytes, Some(&like), None)?;
         let hash = DisplacedFile::open(folder, &new, &[]).and_then(|file| file.hash());
         if let Err(error) = put_visible(folder, &new) {
             // The content is still in the open file and is tried again later.
@@ -256,23 +260,24 @@ impl Temporary {
         Ok(hash?.map(|hash| short(&hash)).unwrap_or_default())
     }
 
-    /// Writes a temporary file and makes it durable.
+    /// Writes a temporary file, sealed if the notes are, and makes it durable.
     fn write(
         &self,
         folder: &Folder,
-        bytes: &mut dyn Read,
+        bytes: &[u8],
         like: Option<&Metadata>,
         modified: Option<SystemTime>,
     ) -> io::Result<(String, FileStamp)> {
+        let bytes = sealed(folder.seal(), bytes)?;
         let name = self.new_name();
         let mut file = folder.create_file(&name, like, self.mode)?;
-        let copied = io::copy(bytes, &mut file);
+        let copied = file.write_all(&bytes);
         if let Some(modified) = modified {
             // Not every file system can store every time, and no data is lost without it.
             let _ = file.set_modified(modified);
         }
         let written = copied
-            .and_then(|_| flush(&file))
+            .and_then(|()| flush(&file))
             .and_then(|()| file.metadata());
         #[cfg(test)]
         tests::pause(tests::Moment::Written);

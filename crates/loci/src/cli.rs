@@ -27,7 +27,7 @@ use loci_server::ToolPrefix;
 pub use self::common::Common;
 use self::common::given;
 pub use self::connect::{Connect, SERVER_NAME};
-pub use self::encrypt::{Encrypt, RemovableWay};
+pub use self::encrypt::{Encrypt, NotesForm, RemovableWay};
 pub use self::examples::{command_line, examples};
 pub use self::history::{Diff, History};
 pub use self::import::Import;

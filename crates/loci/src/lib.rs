@@ -16,6 +16,7 @@ mod browser;
 mod checkout;
 mod cli;
 mod client_calls;
+mod clock;
 mod commands;
 mod corruption;
 mod detected_hosts;
@@ -47,6 +48,7 @@ mod store_replacement;
 mod style;
 mod terminal;
 mod time_format;
+pub mod vault;
 pub mod wiring;
 
 use std::io::{self, IsTerminal};

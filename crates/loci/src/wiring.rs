@@ -1,12 +1,11 @@
 //! Builds the engine from the parts that the settings choose.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use loci_core::{
-    Caller, Clock, Embedder, LOCAL, OpenError, OpenFault, OpenStore, Result, Store, Timestamp,
-    Token,
+    Caller, Clock, Embedder, LOCAL, OpenError, OpenFault, OpenStore, Result, Store, Token,
 };
 use loci_dialects::{Context, Dialect, Reply};
 use loci_embed::{CrossEncoder, NoModel};
@@ -17,9 +16,10 @@ use loci_mine::GitTree;
 use loci_page::Metrics;
 use loci_secrets::SecretRedactor;
 use loci_tokens::BpeTokens;
-use loci_vault::{VaultFolder, is_watched};
+use loci_vault::is_watched;
 use serde_json::{Map, Value};
 
+pub use crate::clock::SystemClock;
 use crate::corruption::recovery_advice;
 use crate::exit::{Exit, Failure};
 use crate::former_models::KnownModels;
@@ -32,6 +32,7 @@ use crate::own_server::own_url;
 use crate::settings::Settings;
 use crate::store::open_failure;
 use crate::store_replacement;
+use crate::vault::Vault;
 
 /// The longest wait of a server's shutdown for calls whose clients are gone. Changes that are not
 /// committed by then are not acknowledged either.
@@ -39,44 +40,6 @@ pub const CALLS_END_TIMEOUT: Duration = Duration::from_millis(250);
 /// The longest wait of a client's search for the index; with the rest of its work it takes less
 /// than 2 s.
 const SEARCH_WAIT: Duration = Duration::from_millis(1_500);
-
-/// The clock of this machine.
-pub struct SystemClock;
-
-impl Clock for SystemClock {
-    fn now(&self) -> Timestamp {
-        #[expect(
-            clippy::disallowed_methods,
-            reason = "this is the clock that everything else asks"
-        )]
-        let now = SystemTime::now();
-        let since_1970 = now
-            .duration_since(SystemTime::UNIX_EPOCH)
-            .unwrap_or_default();
-        Timestamp::from_microseconds(i64::try_from(since_1970.as_micros()).unwrap_or(i64::MAX))
-    }
-
-    /// Returns the time since the machine was started, including sleep.
-    #[cfg(target_os = "linux")]
-    fn monotonic(&self) -> Duration {
-        let since_start = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
-        since_start.try_into().unwrap_or_default()
-    }
-
-    /// Returns the time since the machine was started, including sleep.
-    #[cfg(target_vendor = "apple")]
-    fn monotonic(&self) -> Duration {
-        let since_start = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-        since_start.try_into().unwrap_or_default()
-    }
-
-    /// Returns the time since the first call.
-    #[cfg(not(any(target_os = "linux", target_vendor = "apple")))]
-    fn monotonic(&self) -> Duration {
-        static FIRST: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
-        FIRST.get_or_init(Instant::now).elapsed()
-    }
-}
 
 /// The parts of the engine besides its store and the settings.
 pub struct Wiring {
@@ -105,25 +68,6 @@ impl Wiring {
     }
 }
 
-/// Returns the path without links, as far as it exists.
-pub fn real(path: &Path) -> PathBuf {
-    let found = path
-        .ancestors()
-        .find_map(|ancestor| Some((ancestor, ancestor.canonicalize().ok()?)));
-    let Some((ancestor, mut real)) = found else {
-        return path.to_owned();
-    };
-    for part in path.strip_prefix(ancestor).unwrap_or(path).components() {
-        match part {
-            Component::ParentDir => {
-                real.pop();
-            }
-            part => real.push(part),
-        }
-    }
-    real
-}
-
 /// The parts that a command works with.
 pub struct Parts {
     /// The store, for tokens and its own checks.
@@ -138,62 +82,6 @@ pub struct Parts {
     pub metrics: Option<Arc<Metrics>>,
     /// True if commands show what other users keep private.
     all_users: bool,
-}
-
-/// The folder of notes, with the lock files of the processes that use it.
-pub struct Vault {
-    /// The folder.
-    pub folder: PathBuf,
-    /// Locked by a process that reads or writes the notes.
-    lock: PathBuf,
-    /// Locked by the process that watches the notes.
-    pub watch_lock: PathBuf,
-    /// The permissions of new files.
-    file_mode: u32,
-    /// True if the notes of the store lie in the folder. The notes of a store that several machines
-    /// share lie on one machine, which names its folder.
-    pub is_kept: bool,
-}
-
-impl Vault {
-    /// Returns the folder of notes for a data folder: the one of the settings if the data folder is
-    /// theirs, otherwise the one within it. A store on a server has notes only where a folder is
-    /// named.
-    ///
-    /// # Errors
-    /// [`Exit::Usage`], if the data folder would lie in the folder of notes.
-    pub fn of(settings: &Settings, data: &Path) -> Result<Self, Failure> {
-        let named = settings.vault.clone().filter(|_| data == settings.data);
-        let is_kept = named.is_some() || !settings.store_for(data).is_shared();
-        let folder = named.unwrap_or_else(|| data.join("vault"));
-        if real(data).starts_with(real(&folder)) {
-            let message = format!(
-                "the data folder {} lies in the folder of notes {}; keep the database out of what is synced: choose \
-                 another with --vault or --data",
-                data.display(),
-                folder.display()
-            );
-            return Err(Failure::new(Exit::Usage, message));
-        }
-        let file_mode = settings.vault_file_mode;
-        Ok(Vault {
-            folder,
-            lock: data.join("vault.lock"),
-            watch_lock: data.join("vault-watch.lock"),
-            file_mode,
-            is_kept,
-        })
-    }
-
-    /// Returns the notes as files.
-    pub fn notes(&self) -> VaultFolder {
-        self.notes_by(Arc::new(SystemClock))
-    }
-
-    fn notes_by(&self, clock: Arc<dyn Clock>) -> VaultFolder {
-        VaultFolder::new(self.folder.clone(), self.lock.clone(), clock)
-            .with_file_mode(self.file_mode)
-    }
 }
 
 impl Parts {

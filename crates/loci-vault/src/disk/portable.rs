@@ -9,11 +9,13 @@ use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
+use crate::seal::Seal;
+
 use super::FileState;
 
 /// A folder that existed when it was opened.
 #[derive(Debug)]
-pub struct Folder(PathBuf);
+pub struct Folder(PathBuf, Option<Seal>);
 
 /// Creates a folder.
 pub(crate) fn make_folder_at(path: &Path, _file_mode: u32) -> io::Result<()> {
@@ -24,17 +26,27 @@ impl Folder {
     /// Opens the folder at that path, which may be a symbolic link.
     pub fn open(path: &Path) -> io::Result<Self> {
         if fs::metadata(path)?.is_dir() {
-            Ok(Folder(path.to_owned()))
+            Ok(Folder(path.to_owned(), None))
         } else {
             Err(ErrorKind::NotADirectory.into())
         }
+    }
+
+    /// The same, with the key of the notes in it and in the folders within.
+    pub(crate) fn with_seal(self, seal: Option<Seal>) -> Self {
+        Folder(self.0, seal)
+    }
+
+    /// The key of the notes in it.
+    pub(crate) fn seal(&self) -> Option<&Seal> {
+        self.1.as_ref()
     }
 
     /// Opens a folder in it, which must not be a symbolic link.
     pub fn enter(&self, name: &str) -> io::Result<Self> {
         let path = self.0.join(name);
         if fs::symlink_metadata(&path)?.is_dir() {
-            Ok(Folder(path))
+            Ok(Folder(path, self.1.clone()))
         } else {
             Err(ErrorKind::NotADirectory.into())
         }

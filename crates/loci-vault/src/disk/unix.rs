@@ -17,17 +17,32 @@ use rustix::fs::{fchmod, fchown, linkat, mkdirat, openat, readlinkat, renameat, 
 use rustix::io::Errno;
 use rustix::process::{Gid, Uid};
 
+use crate::seal::Seal;
+
 use super::{FileState, flush};
 
 /// An open folder.
 #[derive(Debug)]
-pub struct Folder(File);
+pub struct Folder(File, Option<Seal>);
 
 impl Folder {
     /// Opens the folder at that path, which may be a symbolic link.
     pub fn open(path: &Path) -> io::Result<Self> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        Ok(Folder(openat(CWD, path, flags, Mode::empty())?.into()))
+        Ok(Folder(
+            openat(CWD, path, flags, Mode::empty())?.into(),
+            None,
+        ))
+    }
+
+    /// The same, with the key of the notes in it and in the folders within.
+    pub(crate) fn with_seal(self, seal: Option<Seal>) -> Self {
+        Folder(self.0, seal)
+    }
+
+    /// The key of the notes in it.
+    pub(crate) fn seal(&self) -> Option<&Seal> {
+        self.1.as_ref()
     }
 
     /// Opens a folder in it, which must not be a symbolic link.
@@ -36,7 +51,7 @@ impl Folder {
         match openat(&self.0, name, flags, Mode::empty()) {
             // The error for a symbolic link depends on the system.
             Err(Errno::LOOP) => Err(ErrorKind::NotADirectory.into()),
-            opened => Ok(Folder(opened?.into())),
+            opened => Ok(Folder(opened?.into(), self.1.clone())),
         }
     }
 

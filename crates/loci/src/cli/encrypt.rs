@@ -31,6 +31,9 @@ pub struct Encrypt {
     /// Make another recovery key; the former one opens nothing any more
     #[arg(long)]
     pub new_recovery_key: bool,
+    /// Seal the notes, so that loci alone reads them, or put them back into the clear
+    #[arg(long, value_name = "HOW")]
+    pub notes: Option<NotesForm>,
     /// Remove copies of the database that are in the clear from the data folder
     #[arg(long)]
     pub remove_copies: bool,
@@ -41,4 +44,12 @@ pub enum RemovableWay {
     KeyFile,
     Passphrase,
     Keyring,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum NotesForm {
+    /// Files that loci alone reads
+    Sealed,
+    /// Markdown files
+    Clear,
 }

@@ -3,18 +3,24 @@
 use loci_keys::{DataKey, KeyFile, KeyWay, Keyring};
 use serde_json::json;
 
-use super::encrypt::{current_key, folder_of, swap};
+use super::encrypt::{change_notes, current_key, folder_of, swap};
+use crate::cli::NotesForm;
 use crate::exit::{Exit, Failure};
 use crate::output::{Output, status_line};
 use crate::settings::Settings;
+use crate::store_replacement::files_alone;
 
 pub fn run(settings: &Settings, output: Output) -> Result<(), Failure> {
     let folder = folder_of(settings)?;
     let key: DataKey = current_key(settings, &folder)?;
-    let file = KeyFile::read(&folder)
+    let mut file = KeyFile::read(&folder)
         .ok()
         .flatten()
         .ok_or_else(|| Failure::new(Exit::Key, "the store is not encrypted"))?;
+    if file.seals_notes() {
+        let (_, _alone) = files_alone(settings)?;
+        change_notes(settings, &folder, &key, &mut file, NotesForm::Clear)?;
+    }
     let report = swap(settings, Some(&key), None, None)?;
     if file.has(KeyWay::Keyring)
         && let Err(error) = Keyring.forget(file.key_name())

@@ -19,6 +19,7 @@ use std::fmt::{self, Write};
 use std::io;
 
 use loci_core::{CheckOutcome, Clock};
+use loci_keys::KeyFile;
 use serde_json::{Value, json};
 
 use crate::cli;
@@ -27,6 +28,7 @@ use crate::detected_hosts::{DetectedHost, detected_hosts, double_advice};
 use crate::exit::{Exit, Failure};
 use crate::output::{Output, counted};
 use crate::settings::Settings;
+use crate::vault::Vault;
 use crate::wiring::{Parts, SystemClock, open_store};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -234,10 +236,16 @@ fn encryption(settings: &Settings) -> Vec<Finding> {
         WHAT,
         Verdict::Ok,
         format!(
-            "the store is encrypted, and opens with {}; notes are files in the clear",
-            nouns.join(", ")
+            "the store is encrypted, and opens with {}; notes are {}",
+            nouns.join(", "),
+            if file.seals_notes() {
+                "sealed"
+            } else {
+                "files in the clear"
+            }
         ),
     )];
+    findings.extend(notes_in_the_clear(settings, &file));
     let copies = copies_in_the_clear(settings);
     if let Some(first) = copies.first() {
         let why = format!(
@@ -248,6 +256,21 @@ fn encryption(settings: &Settings) -> Vec<Finding> {
         findings.push((WHAT, Verdict::Warn, why));
     }
     findings
+}
+
+/// Names notes that are not sealed, where notes are: ones that another program wrote.
+fn notes_in_the_clear(settings: &Settings, file: &KeyFile) -> Option<Finding> {
+    if !file.seals_notes() {
+        return None;
+    }
+    let vault = Vault::of(settings, &settings.data).ok()?;
+    let paths = vault.notes().in_the_clear().ok()?;
+    let first = paths.first()?;
+    let why = format!(
+        "{} in the clear, e.g. {first}: `loci encrypt --notes sealed` seals what another program wrote",
+        counted(paths.len() as u64, "note")
+    );
+    Some(("encryption", Verdict::Warn, why))
 }
 
 /// Names the hosts that start loci and have not called a tool yet: a hint, since they may be new.

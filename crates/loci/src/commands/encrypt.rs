@@ -1,6 +1,7 @@
 //! `loci encrypt`: encrypts the store, or changes the ways to its key.
 
 mod clear;
+mod notes;
 mod swap;
 mod ways;
 
@@ -9,9 +10,11 @@ use std::path::Path;
 
 use loci_archive::files::write_privately;
 use loci_keys::{DataKey, FILE, KeyFile, KeySources, KeyWay, Keys, RecoveryKey, Secret};
+use loci_vault::Resealed;
 use serde_json::json;
 
 pub use self::clear::copies_in_the_clear;
+pub use self::notes::change as change_notes;
 pub use self::swap::swap;
 use self::ways::{name_of, new_secrets, removed_ways};
 use crate::cli;
@@ -23,9 +26,8 @@ use crate::store_replacement::files_alone;
 use crate::terminal::hidden_line;
 
 /// The files that stay as they are, and why.
-const IN_THE_CLEAR: &str = "in the clear stay: notes (vault), which people edit as files; models; settings-history; the \
-                            file token; counts, locks and the names of stores; what was deleted and not overwritten by \
-                            the disk yet (docs/encryption.md)";
+const IN_THE_CLEAR: &str = "models; settings-history; the file token; counts, locks and the names of stores; what was \
+                            deleted and not overwritten by the disk yet (docs/encryption.md)";
 
 /// The folder of the store, for what works on its files.
 ///
@@ -48,7 +50,7 @@ pub fn run(settings: &Settings, arguments: &cli::Encrypt, output: Output) -> Res
     let folder = folder_of(settings)?;
     let settings = &with_recovery(settings, arguments);
     let known = read(&folder)?;
-    let outcome = match known {
+    let mut outcome = match known {
         None if arguments.rotate || arguments.recover || !arguments.remove_way.is_empty() => {
             let message = "the store is not encrypted: `loci encrypt` does that";
             return Err(Failure::new(Exit::Usage, message));
@@ -57,6 +59,9 @@ pub fn run(settings: &Settings, arguments: &cli::Encrypt, output: Output) -> Res
         Some(file) if arguments.rotate => rotate(settings, arguments, &folder, &file)?,
         Some(file) => change_ways(settings, arguments, &folder, file)?,
     };
+    if let Some(form) = arguments.notes {
+        outcome.notes = Some(notes::give_form(settings, &folder, &mut outcome, form)?);
+    }
     let copies = copies_in_the_clear(settings);
     let removed = if arguments.remove_copies {
         clear::remove(&copies)?
@@ -69,7 +74,11 @@ pub fn run(settings: &Settings, arguments: &cli::Encrypt, output: Output) -> Res
 /// The work of a command.
 struct Outcome {
     done: String,
-    ways: Vec<KeyWay>,
+    /// The new key; none if the store keeps its own.
+    key: Option<DataKey>,
+    file: KeyFile,
+    /// The notes that were written in another form, if that was asked for.
+    notes: Option<Resealed>,
     recovery: Option<RecoveryKey>,
 }
 
@@ -109,7 +118,9 @@ fn encrypt(settings: &Settings, arguments: &cli::Encrypt) -> Result<Outcome, Fai
     let report = swap(settings, None, Some((&key, &file)), Some(&recovery))?;
     Ok(Outcome {
         done: format!("encrypted the store; memories in it: {}", report.memories),
-        ways: file.ways(),
+        key: Some(key),
+        file,
+        notes: None,
         recovery: Some(recovery),
     })
 }
@@ -123,7 +134,16 @@ fn rotate(
     let old_key = current_key(settings, folder)?;
     let (key, recovery) = new_keys()?;
     let secrets = new_secrets(settings, arguments, &key, Some(old))?;
-    let file = wrapped(&key, &secrets, &recovery)?;
+    let mut file = wrapped(&key, &secrets, &recovery)?;
+    let key = match old_key.notes_key() {
+        None => key,
+        Some(notes) => {
+            let notes = file
+                .seal_notes(&key, Some(notes))
+                .map_err(wrapping_failed)?;
+            key.with_notes_key(notes)
+        }
+    };
     let report = swap(
         settings,
         Some(&old_key),
@@ -136,7 +156,9 @@ fn rotate(
             "encrypted the store with a new key; memories in it: {}",
             report.memories
         ),
-        ways: file.ways(),
+        key: Some(key),
+        file,
+        notes: None,
         recovery: Some(recovery),
     })
 }
@@ -153,13 +175,15 @@ fn change_ways(
     if !adds && removed.is_empty() && !arguments.new_recovery_key {
         let message = format!(
             "the store is encrypted already, and opens with {}: name a way to add (--key-file FILE, --passphrase, \
-             --keyring) or to take away (--remove-way WAY), or --rotate, --new-recovery-key, --remove-copies",
+             --keyring) or to take away (--remove-way WAY), or --rotate, --new-recovery-key, --notes, --remove-copies",
             named(&file.ways())
         );
-        if arguments.remove_copies {
+        if arguments.remove_copies || arguments.notes.is_some() {
             return Ok(Outcome {
                 done: "the store is encrypted already".to_owned(),
-                ways: file.ways(),
+                key: None,
+                file,
+                notes: None,
                 recovery: None,
             });
         }
@@ -167,20 +191,19 @@ fn change_ways(
     }
     let (_, _alone) = files_alone(settings)?;
     let key = current_key(settings, folder)?;
-    let unwrapped = |error: std::io::Error| Failure::new(Exit::Failure, error.to_string());
     if adds {
         for secret in new_secrets(settings, arguments, &key, Some(&file))? {
-            file.add(&key, &secret).map_err(unwrapped)?;
+            file.add(&key, &secret).map_err(wrapping_failed)?;
         }
     }
     let recovery = arguments
         .new_recovery_key
         .then(RecoveryKey::random)
         .transpose()
-        .map_err(unwrapped)?;
+        .map_err(wrapping_failed)?;
     if let Some(recovery) = &recovery {
         let secret = Secret::Recovery(recovery.clone());
-        file.add(&key, &secret).map_err(unwrapped)?;
+        file.add(&key, &secret).map_err(wrapping_failed)?;
     }
     let before = file.clone();
     for way in &removed {
@@ -190,17 +213,15 @@ fn change_ways(
         let message = "no way but the recovery key would be left: add another one first";
         return Err(Failure::new(Exit::Usage, message));
     }
-    let text = file.text().map_err(unwrapped)?;
-    write_privately(&folder.join(FILE), text.as_bytes()).map_err(|error| {
-        let message = format!("{} cannot be written: {error}", folder.join(FILE).display());
-        Failure::new(Exit::DataFolder, message)
-    })?;
+    write_file(folder, &file)?;
     if removed.contains(&KeyWay::Keyring) {
         ways::forget_keyring(&before);
     }
     Ok(Outcome {
         done: "changed the ways to the key of the store".to_owned(),
-        ways: file.ways(),
+        key: None,
+        file,
+        notes: None,
         recovery,
     })
 }
@@ -213,6 +234,22 @@ fn new_keys() -> Result<(DataKey, RecoveryKey), Failure> {
     })
 }
 
+/// Puts the file of the key in its place, durably.
+fn write_file(folder: &Path, file: &KeyFile) -> Result<(), Failure> {
+    let path = folder.join(FILE);
+    let written = file
+        .text()
+        .and_then(|text| write_privately(&path, text.as_bytes()));
+    written.map_err(|error| {
+        let message = format!("{} cannot be written: {error}", path.display());
+        Failure::new(Exit::DataFolder, message)
+    })
+}
+
+fn wrapping_failed(error: std::io::Error) -> Failure {
+    Failure::new(Exit::Failure, format!("the key cannot be wrapped: {error}"))
+}
+
 fn wrapped(key: &DataKey, secrets: &[Secret], recovery: &RecoveryKey) -> Result<KeyFile, Failure> {
     let mut file = KeyFile::of(key);
     let recovery = Secret::Recovery(recovery.clone());
@@ -220,9 +257,7 @@ fn wrapped(key: &DataKey, secrets: &[Secret], recovery: &RecoveryKey) -> Result<
         .iter()
         .chain([&recovery])
         .try_for_each(|secret| file.add(key, secret))
-        .map_err(|error| {
-            Failure::new(Exit::Failure, format!("the key cannot be wrapped: {error}"))
-        })?;
+        .map_err(wrapping_failed)?;
     Ok(file)
 }
 
@@ -250,15 +285,34 @@ fn tell(
     output: Output,
 ) -> Result<(), Failure> {
     let recovery = outcome.recovery.as_ref().map(RecoveryKey::letters);
-    let ways: Vec<_> = outcome.ways.iter().map(|way| name_of(*way)).collect();
+    let Outcome { file, notes, .. } = outcome;
+    let ways: Vec<_> = file.ways().into_iter().map(name_of).collect();
+    let form = if file.seals_notes() {
+        "sealed"
+    } else {
+        "clear"
+    };
     let value = json!({
         "done": outcome.done,
         "ways": ways,
+        "notes": form,
+        "notes_written": notes.as_ref().map(|notes| notes.written),
         "recovery_key": recovery.as_ref().map(|letters| letters.as_str()),
         "copies_in_the_clear": copies,
         "copies_removed": removed,
     });
-    let mut text = format!("{}; it opens with {}\n", outcome.done, named(&outcome.ways));
+    let mut text = format!("{}; it opens with {}\n", outcome.done, named(&file.ways()));
+    if let Some(Resealed { written, kept, .. }) = notes {
+        let form = if file.seals_notes() {
+            "sealed"
+        } else {
+            "in the clear"
+        };
+        let _ = writeln!(
+            text,
+            "the notes are {form}: {written} were written, {kept} were so before"
+        );
+    }
     if let Some(letters) = recovery {
         let _ = writeln!(
             text,
@@ -279,7 +333,14 @@ fn tell(
             first.display()
         ));
     }
-    status_line(format_args!("note: {IN_THE_CLEAR}"));
+    let notes = if file.seals_notes() {
+        "the names of notes, and files beside them"
+    } else {
+        "notes (vault), which people edit as files"
+    };
+    status_line(format_args!(
+        "note: in the clear stay: {notes}; {IN_THE_CLEAR}"
+    ));
     Ok(())
 }
 

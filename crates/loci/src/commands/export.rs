@@ -18,7 +18,8 @@ use crate::exit::{Exit, Failure};
 use crate::output::{JsonOutput, Output, status_line};
 use crate::progress::Progress;
 use crate::settings::Settings;
-use crate::wiring::{Parts, SystemClock, Vault, real};
+use crate::vault::{Vault, real};
+use crate::wiring::{Parts, SystemClock};
 
 /// The prefix of unfinished files, which a crash leaves behind.
 const UNFINISHED: &str = ".loci-export-";

@@ -28,7 +28,8 @@ use crate::settings::Settings;
 use crate::store::{files_in, open_failure};
 use crate::store_replacement;
 use crate::store_replacement::{StoreReplacement, files_alone, stage, unusable};
-use crate::wiring::{SystemClock, Vault};
+use crate::vault::Vault;
+use crate::wiring::SystemClock;
 
 /// The first bytes of every SQLite database.
 const SQLITE_MAGIC: &[u8; 16] = b"SQLite format 3\0";

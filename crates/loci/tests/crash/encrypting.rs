@@ -1,6 +1,8 @@
 //! `loci encrypt`, `--rotate` and `decrypt` killed, or refused by the disk, at each operation on a
 //! file: the next command finds the old store or the new one, with all that was in it.
 
+use std::fs;
+
 use loci_testkit::Random;
 use loci_testkit::crash::{Action, DiskLibrary, Fault};
 use serde_json::Value;
@@ -12,14 +14,17 @@ const TEXTS: [&str; 3] = [
     "The second of three facts outlives every kill.",
     "The third of three facts outlives every kill.",
 ];
+/// The text of the notes.
+const NOTE: &str = "A note outlives every kill.";
 /// The error number of a full disk.
 const FULL: i32 = 28;
 
 /// The commands, and whether the store is encrypted before each.
-const COMMANDS: [(&[&str], bool); 3] = [
+const COMMANDS: [(&[&str], bool); 4] = [
     (&["encrypt", "--key-file"], false),
     (&["encrypt", "--rotate"], true),
     (&["decrypt"], true),
+    (&["encrypt", "--notes", "sealed"], true),
 ];
 
 #[test]
@@ -29,6 +34,12 @@ fn what_is_encrypted_rotated_or_decrypted_outlives_kills_and_faults() {
     let clear = Place::new();
     let encrypted = Place::encrypted();
     for place in [&clear, &encrypted] {
+        fs::create_dir_all(place.data().join("vault")).unwrap();
+        for number in 0..3 {
+            let file = place.data().join(format!("vault/note-{number}.md"));
+            fs::write(file, format!("{NOTE} {number}\n")).unwrap();
+        }
+        place.succeed(&["vault", "reconcile"]);
         for text in TEXTS {
             place.succeed(&["add", text]);
         }
@@ -86,6 +97,9 @@ fn ends(base: &Place, command: &[&str], library: &DiskLibrary, fault: &Fault) ->
         assert!(listed.contains(text), "{text} is lost: {}", context());
     }
     assert_eq!(place.problems(), Vec::<String>::new(), "{}", context());
+    // The files of the notes are whole, in the one form or the other.
+    place.succeed(&["vault", "reconcile"]);
+    place.succeed(&["vault", "check"]);
     // It can be repeated, or was done.
     let again = place
         .command(&with_key(command, key_file().to_str().unwrap()))

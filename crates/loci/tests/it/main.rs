@@ -42,6 +42,7 @@ mod replay;
 mod reranking;
 mod review;
 mod scratch;
+mod sealed_notes;
 mod secrets;
 mod servers;
 mod settings;

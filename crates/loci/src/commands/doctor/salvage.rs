@@ -14,7 +14,8 @@ use crate::output::{Output, status_line};
 use crate::progress::Progress;
 use crate::settings::Settings;
 use crate::store::open_failure;
-use crate::wiring::{SystemClock, Vault};
+use crate::vault::Vault;
+use crate::wiring::SystemClock;
 
 /// Writes the file. Ends with [`Exit::Database`] if anything is lost or may be.
 pub fn run(settings: &Settings, file: &Path, output: Output) -> Result<(), Failure> {

@@ -19,7 +19,8 @@ use crate::output::{moment, status_line};
 use crate::settings::Settings;
 use crate::store::{open_failure, recrypt};
 use crate::store_replacement::{self, StoreReplacement, files_alone, stage, unusable};
-use crate::wiring::{SystemClock, Vault, open_store};
+use crate::vault::Vault;
+use crate::wiring::{SystemClock, open_store};
 
 /// Replaces the database, which has the first key, by a copy with the second; `None` is in the
 /// clear.

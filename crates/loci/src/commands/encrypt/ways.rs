@@ -14,7 +14,7 @@ use crate::exit::{Exit, Failure};
 use crate::output::status_line;
 use crate::settings::Settings;
 use crate::terminal::hidden_line;
-use crate::wiring::real;
+use crate::vault::real;
 
 /// Random bytes of a key file and of what a keyring keeps.
 const SECRET_BYTES: usize = 32;

@@ -17,7 +17,8 @@ use crate::exit::{Exit, Failure};
 use crate::output::{Output, status_line};
 use crate::settings::Settings;
 use crate::store::{StorePlace, StoreSettings, files_in, open_failure};
-use crate::wiring::{Vault, open_store};
+use crate::vault::Vault;
+use crate::wiring::open_store;
 
 /// Unpacks and checks the backup in a temporary folder, puts the notes into their folder, if the
 /// settings name it, and copies every record into the store.
