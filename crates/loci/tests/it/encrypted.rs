@@ -6,6 +6,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::program::{Place, call};
+use crate::servers::Server;
 
 const FACT: &str = "The lighthouse keeper paints the northern railing green";
 const PASSPHRASE: &str = "seven grey herons wade";
@@ -165,6 +166,23 @@ fn a_store_of_the_first_form_goes_on_until_it_is_encrypted_with_a_new_key() {
         (json!(1), first_code.into())
     );
     assert_eq!(texts(&place), [FACT]);
+}
+
+#[test]
+fn the_page_of_an_encrypted_store_opens_without_a_question() {
+    let (place, _) = encrypted_with_key();
+    let mut server = Server::start(&place, &[]);
+    let secret = fs::read_to_string(place.data().join("token")).unwrap();
+    let link = place.run(&["page", "--print"]).succeeded().stdout;
+    assert!(link.contains("code="), "{link}");
+    for path in ["/api/v1/home", "/api/v1/search?q=northern+railing"] {
+        let (status, reply) = server.get(Some(secret.trim()), path);
+        assert_eq!(status, 200, "{path}: {reply}");
+        assert!(reply.contains("paints the northern"), "{path}: {reply}");
+    }
+    server.kill();
+    let place = place.with(KEY_FILE, "");
+    place.run(&["page", "--print"]).failed(8, "is encrypted");
 }
 
 #[test]
