@@ -7,6 +7,7 @@ use loci_archive::copy::{Comparison, CopyReport, compare, copy};
 use loci_core::{Clock, OpenFault, OpenStore, Store};
 use loci_embed::NoModel;
 use loci_engine::{Engine, SearchMode};
+use loci_keys::KeyFile;
 use serde_json::json;
 
 use crate::cli;
@@ -28,6 +29,8 @@ pub fn run(settings: &Settings, arguments: &cli::Migrate, output: Output) -> Res
     refuse_to_make(&from)?;
     if arguments.check {
         refuse_to_make(&to)?;
+    } else {
+        refuse_sealed_notes(&from)?;
     }
     let open = |location: &StoreLocation| location.open().map_err(|error| open_failure(&error));
     // It moves away from a disk that is full.
@@ -73,6 +76,23 @@ fn refuse_to_make(location: &StoreLocation) -> Result<(), Failure> {
         .is_ok_and(|files| !files.database().is_file());
     if is_missing {
         let message = format!("there is no store in {}", location.shown());
+        return Err(Failure::new(Exit::Usage, message));
+    }
+    Ok(())
+}
+
+/// Refuses a store whose notes are sealed: their files stay, and the other store has no key to them.
+fn refuse_sealed_notes(location: &StoreLocation) -> Result<(), Failure> {
+    let StoreLocation::Folder { folder, .. } = location else {
+        return Ok(());
+    };
+    let file = KeyFile::read(folder).ok().flatten();
+    if file.is_some_and(|file| file.seals_notes()) {
+        let message = format!(
+            "the notes of {} are sealed, and the other store has no key to them: put them into the clear first \
+             (`loci encrypt --notes clear`)",
+            location.shown()
+        );
         return Err(Failure::new(Exit::Usage, message));
     }
     Ok(())

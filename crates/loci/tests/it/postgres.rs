@@ -1,5 +1,6 @@
 //! The commands with a store on a PostgreSQL server.
 
+use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::process::Stdio;
 use std::sync::OnceLock;
@@ -135,10 +136,10 @@ fn a_machine_leaves_the_files_of_another_alone() {
     let shop = tempfile::tempdir().unwrap();
     let mine = |name: &str, text: &str| {
         let machine = machine(&schema);
-        for old in std::fs::read_dir(shop.path()).unwrap() {
-            std::fs::remove_file(old.unwrap().path()).unwrap();
+        for old in fs::read_dir(shop.path()).unwrap() {
+            fs::remove_file(old.unwrap().path()).unwrap();
         }
-        std::fs::write(shop.path().join(name), text).unwrap();
+        fs::write(shop.path().join(name), text).unwrap();
         let shop = shop.path().to_str().unwrap();
         machine
             .run(&["palace", "mine", shop, "--wing", "shop"])
@@ -311,6 +312,21 @@ fn a_backup_goes_into_either_kind_of_store() {
     let found = server.rows(&["search", "ash glaze"]).to_string();
     assert!(found.contains("cone 10"), "{found}");
     server.run(&["restore", backup]).failed(2, "is not empty");
+    // Sealed notes come into the clear there, because the server has no key to them.
+    let sealed = Place::new();
+    fill(&sealed);
+    sealed.json(&["encrypt", "--key-file", "loci.key", "--notes", "sealed"]);
+    let key = sealed.path("loci.key");
+    let sealed = sealed.with("LOCI_ENCRYPTION_KEY_FILE", key.to_str().unwrap());
+    sealed.run(&["backup", "sealed.tar"]).succeeded();
+    let other = machine(&schema()).with("LOCI_ENCRYPTION_KEY_FILE", key.to_str().unwrap());
+    let (backup_of_sealed, notes) = (sealed.path("sealed.tar"), other.path("notes"));
+    let (backup_of_sealed, notes) = (backup_of_sealed.to_str().unwrap(), notes.to_str().unwrap());
+    other
+        .run(&["--vault", notes, "restore", backup_of_sealed])
+        .succeeded();
+    let tea = fs::read_to_string(other.path("notes/tea.md")).unwrap();
+    assert!(tea.contains("Tea is at five."), "{tea}");
     server
         .run(&["restore", backup, "--replace"])
         .failed(2, "--replace works on files alone");

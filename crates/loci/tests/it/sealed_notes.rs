@@ -131,6 +131,13 @@ fn sealed_notes_outlive_rotations_backups_and_exports() {
     append(&place, "After", "The scaffold is gone.");
     assert_eq!(shown(&place), [""; 0]);
     assert_eq!(doctor(&place).1, Vec::<Value>::new());
+    // Another store has no key to files that stay where they are.
+    let data = place.data();
+    let migrate = ["migrate", "--from", data.to_str().unwrap(), "--to", "other"];
+    place
+        .run(&migrate)
+        .failed(2, "put them into the clear first");
+    assert!(!place.path("other").exists());
     // Exports are for people.
     place.run(&["export", "all.jsonl"]).succeeded();
     let exported = fs::read_to_string(place.path("all.jsonl")).unwrap();

@@ -6,7 +6,8 @@ use std::path::Path;
 use loci_archive::backup::{DATABASE, NOTES};
 use loci_archive::files::flush_folder;
 use loci_core::OpenStore;
-use loci_keys::KeyFile;
+use loci_keys::{DataKey, KeyFile};
+use loci_vault::Seal;
 use tempfile::TempDir;
 
 use super::{NAMED_MAX, Source, differing, inspect, put_key, tell, unusable};
@@ -47,7 +48,9 @@ pub(super) fn run(
     let files = files_in(unpacked.path(), &settings.store.keys);
     let memories = inspect(&*files, source, &unpacked.path().join(DATABASE))?;
     let restored = if vault.is_kept {
-        put_notes(source, vault, &unpacked)?
+        let restored = put_notes(source, vault, &unpacked)?;
+        open_notes(settings, unpacked.path())?;
+        restored
     } else {
         0
     };
@@ -70,6 +73,20 @@ pub(super) fn run(
         return Err(Failure::new(Exit::Failure, message));
     }
     tell(arguments, source, memories, restored, None, output)
+}
+
+/// Puts sealed notes into the clear: a store on a server has no key to them.
+fn open_notes(settings: &Settings, unpacked: &Path) -> Result<(), Failure> {
+    let key = settings.store.keys.of(unpacked);
+    let key = key.map_err(|error| Failure::new(Exit::Key, error.to_string()))?;
+    if let Some(notes) = key.as_ref().and_then(DataKey::notes_key) {
+        let vault = Vault::of(settings, &settings.data)?;
+        let vault = vault.with_seal(Seal::opening(notes.clone()));
+        for (path, why) in vault.notes().reseal()?.left {
+            status_line(format_args!("warning: the note {path} stays sealed: {why}"));
+        }
+    }
+    Ok(())
 }
 
 fn is_empty(store: &dyn OpenStore) -> Result<bool, Failure> {
