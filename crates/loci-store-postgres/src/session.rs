@@ -15,6 +15,7 @@ use loci_index::records::StoredRecord;
 use tokio_postgres::types::Type;
 use tokio_postgres::{Row, RowStream};
 
+use crate::citus;
 use crate::failure::{Result, stalled, unanswered};
 use crate::options::{Observer, Options};
 use crate::pooler;
@@ -31,6 +32,8 @@ pub(crate) struct SharedState {
     /// True if the tables keep the spaces apart by themselves, so that transactions declare their
     /// scopes.
     is_walled: AtomicBool,
+    /// True if the tables are distributed over the nodes of a cluster.
+    is_distributed: AtomicBool,
     /// The round trips so far.
     pub(crate) trips: AtomicU64,
     /// The warnings so far.
@@ -52,6 +55,7 @@ impl SharedState {
             prefix,
             is_named: AtomicBool::new(false),
             is_walled: AtomicBool::new(false),
+            is_distributed: AtomicBool::new(false),
             trips: AtomicU64::new(0),
             warnings,
             unconfirmed: AtomicU64::new(0),
@@ -87,6 +91,8 @@ pub(crate) struct Session {
     is_named: bool,
     /// The statement that declares the scope of its work.
     declaration: String,
+    /// True if its work concerns only what belongs to the whole store.
+    is_of_store: bool,
     in_transaction: AtomicBool,
     /// True if a statement has no answer yet and nobody waits for it.
     is_unanswered: AtomicBool,
@@ -134,6 +140,7 @@ impl Session {
             shared,
             is_named,
             declaration: scope.declaration(),
+            is_of_store: scope == Scope::Store,
             in_transaction: AtomicBool::new(false),
             is_unanswered: AtomicBool::new(false),
         }
@@ -142,7 +149,20 @@ impl Session {
     /// Returns the session for work in another scope.
     pub(crate) fn with_scope(mut self, scope: Scope<'_>) -> Self {
         self.declaration = scope.declaration();
+        self.is_of_store = scope == Scope::Store;
         self
+    }
+
+    /// Notes whether the tables are distributed over the nodes of a cluster.
+    pub(crate) fn note_distribution(&self, is_there: bool) {
+        self.shared
+            .is_distributed
+            .store(is_there, Ordering::Relaxed);
+    }
+
+    /// Returns true if the tables are distributed over the nodes of a cluster.
+    pub(crate) fn is_distributed(&self) -> bool {
+        self.shared.is_distributed.load(Ordering::Relaxed)
     }
 
     /// Notes whether the tables keep the spaces apart by themselves.
@@ -156,13 +176,27 @@ impl Session {
             && !self.in_transaction.load(Ordering::Relaxed)
     }
 
-    /// Returns the beginning of a transaction that declares the scope, where that is needed.
-    fn declared<'a>(&self, begin: &'a str) -> Cow<'a, str> {
-        if self.shared.is_walled.load(Ordering::Relaxed) {
+    /// Returns the messages that start a transaction, which declares the scope where that is needed.
+    fn beginning<'a>(&self, begin: &'a str) -> Vec<Cow<'a, str>> {
+        let is_walled = self.shared.is_walled.load(Ordering::Relaxed);
+        let declared: Cow<'a, str> = if is_walled {
             format!("{begin}; {}", self.declaration).into()
         } else {
             begin.into()
+        };
+        if self.is_distributed() && !self.is_of_store {
+            citus::beginning(&declared)
+        } else {
+            vec![declared]
         }
+    }
+
+    /// Sends the messages that start a transaction before it waits for the first.
+    async fn send_beginning(&self, messages: &[Cow<'_, str>]) -> Result<()> {
+        let client = self.client();
+        let sent = messages.iter().map(|sql| client.batch_execute(sql));
+        let outcomes = all_in_order(sent).await;
+        outcomes.into_iter().try_for_each(|outcome| Ok(outcome?))
     }
 
     /// Notes whether a pooler lies between. Until that is known, statements have no names, which works
@@ -188,14 +222,19 @@ impl Session {
         }
     }
 
-    /// Returns the SQL with the schema in the place of each `@` before a name.
+    /// Returns the SQL with the schema in the place of each `@` before a name. What belongs to the whole
+    /// store lies in tables of its own where the others are distributed.
     pub(crate) fn qualify(&self, sql: &str) -> String {
+        let is_apart = self.is_of_store && self.is_distributed();
         let mut qualified = String::with_capacity(sql.len() + 64);
         let mut parts = sql.split('@');
         qualified.push_str(parts.next().unwrap_or_default());
         for part in parts {
             let is_name = part.starts_with(|sign: char| sign.is_ascii_lowercase());
             qualified.push_str(if is_name { &self.shared.prefix } else { "@" });
+            if is_apart && citus::is_kept_apart(part) {
+                qualified.push_str(citus::APART);
+            }
             qualified.push_str(part);
         }
         qualified
@@ -261,8 +300,11 @@ impl Session {
     /// before it waits.
     async fn enclose<T>(&self, begin: &str, work: impl Future<Output = Result<T>>) -> Result<T> {
         self.in_transaction.store(true, Ordering::Relaxed);
-        let (begin, client) = (self.declared(begin), self.client());
-        let (begin, end) = (client.batch_execute(&begin), client.batch_execute("COMMIT"));
+        let messages = self.beginning(begin);
+        let (begin, end) = (
+            self.send_beginning(&messages),
+            self.client().batch_execute("COMMIT"),
+        );
         // They are polled in this order.
         let (begun, done, ended) = join3(begin, work, end).await;
         // If the work failed, the server has taken the commit for a rollback.
@@ -425,9 +467,8 @@ impl Session {
         self.in_transaction.store(true, Ordering::Relaxed);
         self.shared.trips.fetch_add(1, Ordering::Relaxed);
         let statements = self.prepare_all(statements).await?;
-        let begin = self.declared(begin);
-        let begin = self.client().batch_execute(&begin);
-        let (begun, rows) = join(begin, self.run_all(&statements)).await;
+        let messages = self.beginning(begin);
+        let (begun, rows) = join(self.send_beginning(&messages), self.run_all(&statements)).await;
         begun?;
         rows
     }
@@ -486,13 +527,13 @@ impl Session {
         self.in_transaction.store(true, Ordering::Relaxed);
         self.shared.trips.fetch_add(1, Ordering::Relaxed);
         let statements = self.prepare_all(statements).await?;
-        let (client, snapshot) = (self.client(), self.declared(SNAPSHOT));
-        let mut begin = Box::pin(maybe_done(client.batch_execute(&snapshot)));
+        let messages = self.beginning(SNAPSHOT);
+        let mut begin = Box::pin(maybe_done(self.send_beginning(&messages)));
         let mut sent: Vec<_> = statements
             .iter()
             .map(|prepared| Box::pin(maybe_done(self.send(prepared))))
             .collect();
-        let mut end = Box::pin(maybe_done(client.batch_execute("COMMIT")));
+        let mut end = Box::pin(maybe_done(self.client().batch_execute("COMMIT")));
         // The first poll of each sends it.
         poll_fn(|context| {
             let _ = begin.as_mut().poll(context);
