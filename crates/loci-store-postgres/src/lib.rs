@@ -22,6 +22,7 @@ mod batch;
 mod cache_entries;
 mod check;
 mod citus;
+mod cluster_checks;
 mod counts;
 mod daily;
 mod decisions;

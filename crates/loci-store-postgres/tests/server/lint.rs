@@ -93,7 +93,7 @@ const ROWS: i64 = 8_000;
 const NUMBERS: [&str; 2] = ["20", "1800000000000000"];
 
 /// The statements, with the types of their parameters. `@` stands for the schema.
-type Statements = BTreeMap<String, Vec<String>>;
+pub(crate) type Statements = BTreeMap<String, Vec<String>>;
 
 #[test]
 fn every_statement_concerns_one_space_and_uses_an_index() {
@@ -246,7 +246,7 @@ fn leave_rows(store: &PostgresStore) {
 }
 
 /// Lets the store send its statements.
-fn collect(schemas: &Schemas) -> Statements {
+pub(crate) fn collect(schemas: &Schemas) -> Statements {
     let sent: Arc<Mutex<Statements>> = Arc::default();
     let open = |mut options: Options| {
         let (sent, prefix) = (Arc::clone(&sent), format!("\"{}\".", options.schema));
@@ -285,7 +285,7 @@ fn collect(schemas: &Schemas) -> Statements {
     sent
 }
 
-fn is_over_all_spaces(sql: &str) -> bool {
+pub(crate) fn is_over_all_spaces(sql: &str) -> bool {
     OVER_ALL_SPACES.iter().any(|(part, _)| sql.contains(part))
 }
 
@@ -617,7 +617,7 @@ pub(crate) fn qualify(sql: &str, schema: &str) -> String {
 }
 
 /// Returns a value of a type as SQL.
-fn value(kind: &str, number: &str) -> String {
+pub(crate) fn value(kind: &str, number: &str) -> String {
     match kind {
         "int8" | "float4" | "float8" => number.to_owned(),
         "text" => "'main'".to_owned(),
