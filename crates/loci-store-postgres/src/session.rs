@@ -36,8 +36,6 @@ pub(crate) struct SharedState {
     is_distributed: AtomicBool,
     /// The round trips so far.
     pub(crate) trips: AtomicU64,
-    /// The warnings so far.
-    pub(crate) warnings: Arc<AtomicU64>,
     /// The commits so far that no standby confirmed: given up, or confirmed with a warning.
     pub(crate) unconfirmed: AtomicU64,
     /// The time that a write waits for its answer.
@@ -50,14 +48,13 @@ pub(crate) struct SharedState {
 
 impl SharedState {
     /// Returns what connections have in common before anything is known of the server.
-    pub(crate) fn new(prefix: String, warnings: Arc<AtomicU64>, options: &Options) -> Self {
+    pub(crate) fn new(prefix: String, options: &Options) -> Self {
         SharedState {
             prefix,
             is_named: AtomicBool::new(false),
             is_walled: AtomicBool::new(false),
             is_distributed: AtomicBool::new(false),
             trips: AtomicU64::new(0),
-            warnings,
             unconfirmed: AtomicU64::new(0),
             commit_timeout: options.commit_timeout,
             is_stalled: AtomicBool::new(false),
@@ -85,6 +82,8 @@ impl SharedState {
 pub(crate) struct Session {
     /// `None` only while it is dropped.
     client: Option<Object>,
+    /// The warnings so far on this connection.
+    warnings: Arc<AtomicU64>,
     shared: Arc<SharedState>,
     /// True if its statements have names. It stays so for a session: a statement that is parsed
     /// between others that are sent together would come after them.
@@ -133,10 +132,16 @@ struct PreparedStatement<'a> {
 }
 
 impl Session {
-    pub(crate) fn new(client: Object, shared: Arc<SharedState>, scope: Scope<'_>) -> Self {
+    pub(crate) fn new(
+        client: Object,
+        warnings: Arc<AtomicU64>,
+        shared: Arc<SharedState>,
+        scope: Scope<'_>,
+    ) -> Self {
         let is_named = shared.is_named.load(Ordering::Relaxed);
         Session {
             client: Some(client),
+            warnings,
             shared,
             is_named,
             declaration: scope.declaration(),
@@ -487,7 +492,7 @@ impl Session {
         run_at: &OnceLock<Instant>,
     ) -> Result<bool> {
         self.shared.trips.fetch_add(1, Ordering::Relaxed);
-        let warnings = self.shared.warnings.load(Ordering::SeqCst);
+        let warnings = self.warnings.load(Ordering::SeqCst);
         let statements = self.prepare_all(statements).await?;
         let commit = self.client().batch_execute("COMMIT");
         let run = async {
@@ -499,7 +504,7 @@ impl Session {
         rows?;
         committed?;
         self.in_transaction.store(false, Ordering::Relaxed);
-        Ok(warnings == self.shared.warnings.load(Ordering::SeqCst))
+        Ok(warnings == self.warnings.load(Ordering::SeqCst))
     }
 
     /// Ends a transaction without its changes.

@@ -250,6 +250,8 @@ pub(crate) fn collect(schemas: &Schemas) -> Statements {
     let sent: Arc<Mutex<Statements>> = Arc::default();
     let open = |mut options: Options| {
         let (sent, prefix) = (Arc::clone(&sent), format!("\"{}\".", options.schema));
+        // The statements are the same, and plain tables are made sooner.
+        options.distributes = false;
         options.observer = Some(Arc::new(move |sql: &str, types: &[&str]| {
             let types = types.iter().map(|name| (*name).to_owned()).collect();
             sent.lock()
