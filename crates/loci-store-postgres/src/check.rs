@@ -9,6 +9,7 @@ use loci_index::records::ReadColumns;
 use loci_text::indexed;
 use tokio_postgres::Row;
 
+use crate::citus;
 use crate::counts;
 use crate::definitions::{self, Definition, DefinitionKind};
 use crate::failure::Result;
@@ -29,7 +30,7 @@ pub(crate) const PAGE: usize = 200;
 
 /// Returns the problems of the store; with `words`, texts are analysed again.
 pub(crate) fn check(server: &Server, words: bool) -> Result<Vec<Problem>, Error> {
-    let mut problems = server.read(Scope::Store, async |session| {
+    let mut problems = server.read(Scope::AllSpaces, async |session| {
         definitions(session, server).await
     })?;
     if problems
@@ -139,6 +140,7 @@ async fn foreign(session: &Session, schema: &str) -> Result<Vec<Problem>> {
         let is_ours = ours
             .iter()
             .any(|it| it.kind == DefinitionKind::Table && it.name == name);
+        let is_ours = is_ours || citus::is_of_cluster(&name);
         if !is_ours && name != "migration" && name != migration_lock::TABLE {
             let remedy = format!("DROP {} \"{schema}\".\"{name}\"", kind.to_uppercase());
             name_foreign(&kind, &name, remedy);

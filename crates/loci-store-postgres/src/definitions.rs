@@ -87,8 +87,12 @@ pub(crate) async fn missing(session: &Session, schema: &str) -> Result<Vec<Defin
     Ok(missing)
 }
 
-/// Returns the tables with statistics on the column `space`.
+/// Returns the tables with statistics on the column `space`. Citus refuses to change that of a table
+/// that is distributed, which kept what it had as a plain one.
 pub(crate) async fn with_statistics(session: &Session, schema: &str) -> Result<Vec<String>> {
+    if session.is_distributed() {
+        return Ok(Vec::new());
+    }
     let sql = "SELECT c.relname::text FROM pg_attribute AS a JOIN pg_class AS c ON c.oid = a.attrelid \
         JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relkind IN ('r', 'p') \
         AND NOT c.relispartition AND a.attname = 'space' AND a.attstattarget IS DISTINCT FROM 0 ORDER BY 1";
@@ -116,11 +120,11 @@ pub(crate) async fn repair(session: &Session, options: &Options) -> Result<Vec<S
     let schema = &options.schema;
     for Definition { kind, name, sql } in missing(session, schema).await? {
         if kind == DefinitionKind::Index {
+            // Each in a message of its own, because Citus sends the whole message on to its nodes.
             session
-                .batch(&format!(
-                    "DROP INDEX IF EXISTS \"{schema}\".\"{name}\"; {sql}"
-                ))
+                .batch(&format!("DROP INDEX IF EXISTS \"{schema}\".\"{name}\""))
                 .await?;
+            session.batch(&sql).await?;
             done.push(format!("rebuilt the index {name}"));
         }
     }
@@ -137,18 +141,33 @@ pub(crate) async fn repair(session: &Session, options: &Options) -> Result<Vec<S
     Ok(done)
 }
 
+/// The tables of a schema that the role owns.
+const OWNED_TABLES: &str = "SELECT c.relname::text FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace \
+    WHERE n.nspname = $1 AND c.relkind = 'r' AND pg_has_role(c.relowner, 'USAGE') ORDER BY 1";
+
 /// Rebuilds all indexes that the role owns, while others read and write; returns their number. The
-/// daily role of a server may own none.
+/// daily role of a server may own none. Of tables that are distributed, the indexes of all shards of a table
+/// are rebuilt by one statement.
 pub(crate) async fn reindex(session: &Session, options: &Options) -> Result<usize> {
     let schema = &options.schema;
     let sql = "SELECT c.relname::text FROM pg_index AS i JOIN pg_class AS c ON c.oid = i.indexrelid \
         JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relkind = 'i' AND pg_has_role(c.relowner, 'USAGE') ORDER BY 1";
     let indexes = session.query(sql, &values![schema]).await?;
-    for row in &indexes {
+    let tables = if session.is_distributed() {
+        session.query(OWNED_TABLES, &values![schema]).await?
+    } else {
+        Vec::new()
+    };
+    let (kind, names) = match tables.as_slice() {
+        [] => ("INDEX", &indexes),
+        _ => ("TABLE", &tables),
+    };
+    // What was rebuilt stays so where a later one is cut off.
+    for row in names {
         let name: String = row.try_get(0)?;
         session
             .batch(&format!(
-                "REINDEX INDEX CONCURRENTLY \"{schema}\".\"{name}\""
+                "REINDEX {kind} CONCURRENTLY \"{schema}\".\"{name}\""
             ))
             .await?;
     }

@@ -7,6 +7,8 @@ use deadpool_postgres::{PoolError, TimeoutType};
 use loci_core::{Error, ErrorCode, MemoryId, Space, StoreFault};
 use tokio_postgres::error::SqlState;
 
+use crate::migrations;
+
 /// The reason why a piece of work did not succeed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
@@ -104,16 +106,26 @@ impl Failure {
                 .is_some_and(|state| *state == SqlState::DISK_FULL)
     }
 
-    /// Returns the name of the constraint that the rows of a statement broke, if they did.
+    /// Returns the name of the constraint that the rows of a statement broke, if they did. Of a shard,
+    /// Citus tells it only in the words, and the number of the shard is at its end.
     pub(crate) fn constraint(&self) -> Option<&str> {
         let Failure::Database(error) = self else {
             return None;
         };
         let error = error.as_db_error()?;
         (*error.code() == SqlState::UNIQUE_VIOLATION)
-            .then(|| error.constraint())
+            .then(|| error.constraint().or_else(|| of_shard(error.message())))
             .flatten()
     }
+}
+
+/// Returns the index of loci whose part in a shard is named in the words of a worker, which may be of any
+/// language.
+fn of_shard(told: &str) -> Option<&str> {
+    let names = told.split(|sign: char| !(sign.is_ascii_alphanumeric() || sign == '_'));
+    let indexes = names.filter_map(|name| name.rsplit_once('_'));
+    let mut indexes = indexes.map(|(name, _)| name);
+    indexes.find(|name| migrations::has_index(name))
 }
 
 /// Returns true if the server takes no writes, such as a standby.
@@ -260,4 +272,16 @@ pub(crate) fn assert_same_space(space: &Space, other: &Space, noun: &str) -> Res
         return Ok(());
     }
     Err(Error::internal(format!("{noun} must be in the space of its batch")).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_index_of_a_shard_is_read_from_the_words() {
+        let told = "doppelter Schlüsselwert verletzt Unique-Constraint »memory_by_id_102345«";
+        assert_eq!(of_shard(told), Some("memory_by_id"));
+        assert_eq!(of_shard("a unique_constraint \"mine_1\""), None);
+    }
 }

@@ -4,7 +4,8 @@
 //! wait for it share a transaction. Searches use an index of the space in the memory of this
 //! process, which one look at a change log keeps current. The store needs no extension, no stored
 //! procedure and no state of a session, so that it works behind a pooler; every statement on a
-//! caller's path concerns one space (`docs/adr/0048-a-store-on-a-server.md`).
+//! caller's path concerns one space (`docs/adr/0048-a-store-on-a-server.md`), so that Citus may
+//! distribute the tables (`docs/adr/0117-a-store-on-citus.md`).
 //!
 //! ```no_run
 //! use loci_core::{Space, Store};
@@ -20,10 +21,13 @@ mod audit;
 mod batch;
 mod cache_entries;
 mod check;
+mod citus;
+mod cluster_checks;
 mod counts;
 mod daily;
 mod decisions;
 mod definitions;
+mod distribution;
 mod facts;
 mod failure;
 mod figures;

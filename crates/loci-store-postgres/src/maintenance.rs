@@ -3,6 +3,7 @@
 use loci_core::{Maintenance, Problem, ReindexCounts, Repair, Result, ServerCheck, Timestamp};
 
 use crate::check::check;
+use crate::cluster_checks;
 use crate::repair;
 use crate::server_checks;
 use crate::store::PostgresStore;
@@ -35,6 +36,8 @@ impl Maintenance for PostgresStore {
     }
 
     fn server_checks(&self, now: Timestamp, tell: &mut dyn FnMut(ServerCheck)) {
-        server_checks::check(&self.server, now, tell);
+        if server_checks::check(&self.server, now, tell) {
+            cluster_checks::check(&self.server, now, tell);
+        }
     }
 }

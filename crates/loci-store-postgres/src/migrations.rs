@@ -23,6 +23,7 @@ pub(crate) const MIGRATIONS: [&str; 15] = [
 pub const VERSION: i64 = MIGRATIONS.len() as i64;
 
 /// Returns the statements of a migration, without its comments. No text in a migration has a semicolon.
+/// Each is sent in a message of its own, because Citus sends the whole message on to its nodes.
 pub(crate) fn statements(migration: &str) -> Vec<String> {
     let code = migration.lines().filter(|line| !line.starts_with("--"));
     let code = code.map(|line| line.split_once(" -- ").map_or(line, |(code, _)| code));
@@ -34,28 +35,16 @@ pub(crate) fn statements(migration: &str) -> Vec<String> {
         .collect()
 }
 
-/// Returns the messages in which a migration is sent: one for each ALTER, because Citus sends the whole
-/// message on to its nodes, and one for all statements between two.
-pub(crate) fn messages(migration: &str) -> Vec<String> {
-    let mut messages: Vec<String> = Vec::new();
-    let mut follows_alter = true;
-    for statement in statements(migration) {
-        let is_alter = statement.starts_with("ALTER");
-        match messages.last_mut() {
-            Some(last) if !(is_alter || follows_alter) => {
-                last.push_str(";\n");
-                last.push_str(&statement);
-            }
-            _ => messages.push(statement),
-        }
-        follows_alter = is_alter;
-    }
-    messages
+/// Returns true if a migration makes an index of this name.
+pub(crate) fn has_index(name: &str) -> bool {
+    let made = format!(" INDEX {name} ON ");
+    MIGRATIONS.iter().any(|migration| migration.contains(&made))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::citus;
 
     /// The changes of a table that Citus takes once the table is distributed.
     const TAKEN: [&str; 12] = [
@@ -89,10 +78,9 @@ mod tests {
                     refusals.push(format!("{reason}: {message}"));
                 }
             };
-            let has_alter = statements.iter().any(|sql| sql.starts_with("ALTER"));
             refuse(
-                has_alter && statements.len() > 1,
-                "an ALTER beside another statement of a message",
+                statements.len() > 1,
+                "a statement beside another one of a message",
             );
             for sql in &statements {
                 let is_policy = sql.starts_with("CREATE POLICY") || sql.starts_with("ALTER POLICY");
@@ -113,6 +101,14 @@ mod tests {
                     changes.len() > 1 && adds,
                     "an ADD CONSTRAINT beside another change",
                 );
+                let name = table.trim_start_matches('@');
+                let is_checked = changes
+                    .iter()
+                    .any(|change| change.starts_with("ADD COLUMN") && has_constraint(change));
+                refuse(
+                    !created.contains(&table) && !citus::OF_STORE.contains(&name) && is_checked,
+                    "an ADD COLUMN with a constraint",
+                );
                 let is_taken = |change: &String| TAKEN.iter().any(|taken| change.contains(taken));
                 refuse(
                     !created.contains(&table) && !changes.iter().all(is_taken),
@@ -121,6 +117,12 @@ mod tests {
             }
         }
         refusals
+    }
+
+    fn has_constraint(change: &str) -> bool {
+        ["CHECK", "UNIQUE", "PRIMARY KEY", "REFERENCES"]
+            .iter()
+            .any(|constraint| change.contains(constraint))
     }
 
     /// Returns the parts between the commas that stand in no parentheses.
@@ -140,9 +142,8 @@ mod tests {
     #[test]
     fn no_migration_has_what_citus_refuses() {
         for (number, migration) in (1..).zip(MIGRATIONS) {
-            let sent = messages(migration);
+            let sent = statements(migration);
             assert_eq!(refusals(&sent), [""; 0], "of migration {number}");
-            assert_eq!(statements(&sent.join(";\n")), statements(migration));
             for statement in statements(migration) {
                 let quotes = statement.matches('\'').count();
                 assert_eq!(quotes % 2, 0, "a semicolon in a text: {statement}");
@@ -152,7 +153,7 @@ mod tests {
 
     #[test]
     fn what_citus_refuses_is_refused() {
-        let ours = |sql: &str| refusals(&messages(sql));
+        let ours = |sql: &str| refusals(&statements(sql));
         let as_it_is = |sql: &str| refusals(&[sql.to_owned()]);
         let two = "ALTER TABLE @fact ADD COLUMN a text; ALTER TABLE @fact ADD COLUMN b text;";
         assert_eq!(ours(two), [""; 0]);
@@ -161,10 +162,10 @@ mod tests {
             [""; 0]
         );
         for (found, reason) in [
-            (as_it_is(two), "beside another statement"),
+            (as_it_is(two), "beside another one"),
             (
                 as_it_is("CREATE INDEX a ON @fact (space); ALTER TABLE @fact ADD COLUMN a text"),
-                "beside another statement",
+                "beside another one",
             ),
             (
                 ours(
@@ -187,6 +188,10 @@ mod tests {
             (
                 ours("ALTER TABLE @fact RENAME COLUMN a TO b"),
                 "does not take",
+            ),
+            (
+                ours("ALTER TABLE @fact ADD COLUMN a text CHECK (a IN ('b', 'c'))"),
+                "ADD COLUMN with a constraint",
             ),
             (ours("SELECT pg_advisory_xact_lock(1)"), "advisory"),
         ] {

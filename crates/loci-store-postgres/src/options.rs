@@ -44,6 +44,8 @@ pub struct Options {
     /// True if row security is turned on in the tables, if it is off: the server then keeps the
     /// spaces apart as well. Where it is on, a store declares its scopes whatever this says.
     pub row_security: bool,
+    /// True if migrations distribute the tables by space where the database has the extension Citus.
+    pub distributes: bool,
     /// True if a server may acknowledge commits that are not on its disk. For tests.
     pub allows_unsafe: bool,
     /// Is told what is sent. For tests.
@@ -64,6 +66,7 @@ impl Options {
             migrates: true,
             creates: true,
             row_security: false,
+            distributes: true,
             allows_unsafe: false,
             observer: None,
         }

@@ -513,9 +513,18 @@ pub(crate) async fn size(session: &Session, schema: &str) -> Result<StoreSize> {
 }
 
 pub(crate) async fn disk_bytes(session: &Session, schema: &str) -> Result<u64> {
-    let sql = "SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class AS c \
-         JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relkind = 'r'";
-    match session.query_one(sql, &values![schema]).await? {
+    // Of a distributed table, this server has only the definition.
+    let size = if session.is_distributed() {
+        "CASE WHEN c.oid IN (SELECT logicalrelid FROM pg_dist_partition) \
+            THEN citus_total_relation_size(c.oid) ELSE pg_total_relation_size(c.oid) END"
+    } else {
+        "pg_total_relation_size(c.oid)"
+    };
+    let sql = format!(
+        "SELECT coalesce(sum({size}), 0)::bigint FROM pg_class AS c \
+         JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relkind = 'r'"
+    );
+    match session.query_one(&sql, &values![schema]).await? {
         Some(row) => Columns::of(&row).number(),
         None => Ok(0),
     }

@@ -34,12 +34,12 @@ pub(crate) fn repair(server: &Server) -> Result<Repair, Error> {
         .iter()
         .any(|problem| problem.kind == ProblemKind::Damaged);
     if !is_damaged {
-        let mended = server.read(Scope::Store, async |session| {
+        let mended = server.read(Scope::AllSpaces, async |session| {
             definitions::repair(session, server.options()).await
         })?;
         done.extend(mended.into_iter().map(Ok));
         let schema = &server.options().schema;
-        let mended = server.read(Scope::Store, async |session| {
+        let mended = server.read(Scope::AllSpaces, async |session| {
             row_security::repair(session, schema).await
         })?;
         done.extend(mended.into_iter().map(Ok));
@@ -184,7 +184,7 @@ async fn raise_numbers(transaction: &mut Transaction<'_>) -> Result<()> {
 /// drops all vectors.
 pub(crate) fn reindex(server: &Server, embeddings: bool) -> Result<ReindexCounts, Error> {
     check_committable(server)?;
-    let indexes = server.read(Scope::Store, async |session| {
+    let indexes = server.read(Scope::AllSpaces, async |session| {
         definitions::reindex(session, server.options()).await
     })?;
     let mut done = ReindexCounts {

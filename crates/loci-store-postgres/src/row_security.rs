@@ -39,6 +39,9 @@ pub(crate) const TABLES: &str = "pg_class AS c JOIN pg_namespace AS n ON n.oid =
     WHERE n.nspname = $1 AND c.relkind IN ('r', 'p') AND NOT c.relispartition";
 
 impl RowSecurityStatus {
+    /// The number of the columns of a wall.
+    pub(crate) const COLUMNS: usize = 4;
+
     /// Reads the columns of a wall, which start at a number.
     pub(crate) fn read(row: &tokio_postgres::Row, first: usize) -> Result<Self> {
         let ours = |names: Vec<String>| names.into_iter().filter(|name| is_ours(name)).collect();

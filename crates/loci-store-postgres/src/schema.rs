@@ -3,6 +3,8 @@
 use loci_core::Error;
 use loci_text::analysis;
 
+use crate::citus;
+use crate::distribution;
 use crate::failure::Result;
 use crate::migration_lock::{self, BEGIN};
 use crate::migrations::{self, MIGRATIONS, VERSION};
@@ -112,18 +114,22 @@ fn check_age(number: i32, shown: &str) -> Result<()> {
 }
 
 /// Returns the version of the tables, `None` without tables, and how far they keep the spaces
-/// apart. From then on transactions declare their scopes if the tables ask for it.
+/// apart. From then on transactions declare their scopes if the tables ask for it, and know whether the
+/// tables are distributed.
 pub(crate) async fn look(
     session: &Session,
     schema: &str,
 ) -> Result<(Option<i64>, RowSecurityStatus)> {
-    let sql = format!("SELECT to_regclass($2)::text, {COLUMNS} FROM {TABLES}");
-    let table = session.qualify("@migration");
-    let Some(row) = session.query_one(&sql, &values![schema, &table]).await? else {
+    let sql = format!(
+        "SELECT to_regclass($2)::text, {COLUMNS}, coalesce(bool_or(c.relname = $3), false) FROM {TABLES}"
+    );
+    let values = values![schema, &session.qualify("@migration"), citus::MARK];
+    let Some(row) = session.query_one(&sql, &values).await? else {
         return Ok((None, RowSecurityStatus::default()));
     };
     let wall = RowSecurityStatus::read(&row, 1)?;
     session.note_wall(wall.is_on);
+    session.note_distribution(row.try_get(1 + RowSecurityStatus::COLUMNS)?);
     let is_there: Option<String> = row.try_get(0)?;
     if is_there.is_none() {
         return Ok((None, wall));
@@ -176,8 +182,16 @@ async fn migrate_in_transaction(session: &Session, options: &Options) -> Result<
         .await?;
     let (found, _) = look(session, schema).await?;
     let found = found.unwrap_or(0);
+    let has_citus = distribution::is_there(session).await?;
+    if has_citus {
+        distribution::go_in_sequence(session).await?;
+    }
     for (number, migration) in (1..).zip(MIGRATIONS).filter(|(number, _)| *number > found) {
-        session.messages(&migrations::messages(migration)).await?;
+        let messages = migrations::statements(migration);
+        session.messages(&messages).await?;
+        if session.is_distributed() {
+            session.messages(&citus::repeated(&messages)).await?;
+        }
         session.messages(&without_statistics(migration)).await?;
         let sql = "INSERT INTO @migration (space, version) VALUES ('', $1)";
         session.query(sql, &values![number]).await?;
@@ -195,6 +209,9 @@ async fn migrate_in_transaction(session: &Session, options: &Options) -> Result<
     session
         .query(sql, &values![i64::from(analysis::VERSION)])
         .await?;
+    if has_citus && (options.distributes || session.is_distributed()) {
+        distribution::distribute(session, schema).await?;
+    }
     // A table that is new gets what the others have.
     let wall = RowSecurityStatus::look(session, schema).await?;
     if options.row_security || wall.is_on {

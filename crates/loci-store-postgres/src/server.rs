@@ -68,6 +68,17 @@ pub(crate) struct Server {
     /// The newest change of each space that this process has committed.
     committed: Mutex<HashMap<String, i64>>,
     open: Arc<OpenConnections>,
+    warnings: Mutex<Warnings>,
+}
+
+/// The number of warnings that came on each connection, by the address of its cache of statements. One
+/// connection must not take the warnings of another for those of its commit: a cluster warns each that
+/// works on a dead worker.
+type Warnings = HashMap<usize, Arc<AtomicU64>>;
+
+tokio::task_local! {
+    /// The number of warnings of a connection that is made.
+    static NEW_WARNINGS: Arc<AtomicU64>;
 }
 
 /// When the server last did what it was asked.
@@ -195,12 +206,10 @@ impl Server {
             .enable_all()
             .build()
             .map_err(|error| unavailable(&error))?;
-        let warnings = Arc::new(AtomicU64::new(0));
         let open = Arc::<OpenConnections>::default();
         let connector = Connector {
             tls: tls::connector(&target.trust)?,
             hosts: Arc::new(Hosts::of(&target.config)),
-            warnings: Arc::clone(&warnings),
             open: Arc::clone(&open),
         };
         let recycling = ManagerConfig {
@@ -217,7 +226,7 @@ impl Server {
         Ok(Server {
             runtime: Some(runtime),
             pool,
-            shared: Arc::new(SharedState::new(prefix, warnings, &options)),
+            shared: Arc::new(SharedState::new(prefix, &options)),
             is_ready: AtomicBool::new(false),
             preparing: tokio::sync::Mutex::default(),
             options,
@@ -226,6 +235,7 @@ impl Server {
             pending: Arc::new(PendingCommits::new(connections)),
             committed: Mutex::default(),
             open,
+            warnings: Mutex::default(),
         })
     }
 
@@ -307,23 +317,37 @@ impl Server {
     pub(crate) async fn connect(&self, scope: Scope<'_>) -> Result<Session> {
         // Takes in what came while no thread drove the connections, e.g. their ends.
         tokio::task::yield_now().await;
-        let client = self.client().await?;
-        Ok(Session::new(client, Arc::clone(&self.shared), scope))
+        let (client, warnings) = self.client().await?;
+        let shared = Arc::clone(&self.shared);
+        Ok(Session::new(client, warnings, shared, scope))
     }
 
-    /// Returns a connection of the pool. If a server hangs, an attempt takes all of [`WAIT_MAX`], so that
+    /// Returns a connection of the pool, and the number of warnings on it. If a server hangs, an attempt takes all of [`WAIT_MAX`], so that
     /// the next ones of [`HUNG_FOR`] are refused at once, unless a connection is there.
-    async fn client(&self) -> Result<deadpool_postgres::Object> {
+    async fn client(&self) -> Result<(deadpool_postgres::Object, Arc<AtomicU64>)> {
         let refusal = || Failure::Unreachable(PoolError::Timeout(TimeoutType::Create));
         let status = self.pool.status();
         let is_made = status.available == 0 && status.size < status.max_size;
         if is_made && self.answers.hangs() {
             return Err(refusal());
         }
-        let client = self.pool.get().await;
+        let fresh = Arc::<AtomicU64>::default();
+        let client = NEW_WARNINGS
+            .scope(Arc::clone(&fresh), self.pool.get())
+            .await;
         let hangs = matches!(client, Err(PoolError::Timeout(TimeoutType::Create)));
         self.answers.note_hung(hangs);
-        Ok(client?)
+        let client = client?;
+        let place = Arc::as_ptr(&client.statement_cache).addr();
+        let mut known = self.warnings.lock().unwrap_or_else(PoisonError::into_inner);
+        if deadpool_postgres::Object::metrics(&client).recycle_count == 0 {
+            // The task of a connection holds its number as long as it lives.
+            known.retain(|_, warnings| Arc::strong_count(warnings) > 1);
+            known.insert(place, fresh);
+        }
+        let warnings = known.get(&place).map(Arc::clone).unwrap_or_default();
+        drop(known);
+        Ok((client, warnings))
     }
 
     /// Reads in a scope by one statement or several, each as of its own moment. Starts again if the
@@ -478,7 +502,6 @@ fn random_share() -> f64 {
 struct Connector {
     tls: MakeRustlsConnect,
     hosts: Arc<Hosts>,
-    warnings: Arc<AtomicU64>,
     open: Arc<OpenConnections>,
 }
 
@@ -488,7 +511,7 @@ impl Connect for Connector {
         _: &Config,
     ) -> BoxFuture<'_, std::result::Result<(Client, JoinHandle<()>), tokio_postgres::Error>> {
         let (hosts, tls) = (Arc::clone(&self.hosts), self.tls.clone());
-        let warnings = Arc::clone(&self.warnings);
+        let warnings = NEW_WARNINGS.try_with(Arc::clone).unwrap_or_default();
         let open = Arc::clone(&self.open);
         async move {
             let (client, mut connection) = hosts.connect(&tls).await?;

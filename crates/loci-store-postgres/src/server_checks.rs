@@ -17,25 +17,31 @@ use crate::value::values;
 
 /// The largest difference between the clocks of this machine and the server, in seconds, before
 /// leases and expiries go wrong noticeably.
-const CLOCK_SECONDS_MAX: i64 = 5;
+pub(crate) const CLOCK_SECONDS_MAX: i64 = 5;
 
 /// The pause between two looks whether a standby has confirmed a commit.
 const PROBE_PAUSE: Duration = Duration::from_millis(50);
 
 /// Passes each finding on as soon as it is known; at the end the reason if the server did not answer
-/// to the last question.
-pub(crate) fn check(server: &Server, now: Timestamp, tell: &mut dyn FnMut(ServerCheck)) {
+/// to the last question. Returns true if it did.
+pub(crate) fn check(server: &Server, now: Timestamp, tell: &mut dyn FnMut(ServerCheck)) -> bool {
     let looked = server.block_on(async {
         let session = server.connect(Scope::Store).await?;
         look(&session, server, now, tell).await
     });
+    let has_answered = looked.is_ok();
     if let Err(failure) = looked {
         let error = Error::from(failure);
         tell(finding("server", Faulty, error.message));
     }
+    has_answered
 }
 
-fn finding(subject: &'static str, outcome: CheckOutcome, text: impl Into<String>) -> ServerCheck {
+pub(crate) fn finding(
+    subject: &'static str,
+    outcome: CheckOutcome,
+    text: impl Into<String>,
+) -> ServerCheck {
     ServerCheck {
         subject,
         outcome,

@@ -15,6 +15,7 @@ use loci_index::records::StoredRecord;
 use tokio_postgres::types::Type;
 use tokio_postgres::{Row, RowStream};
 
+use crate::citus;
 use crate::failure::{Result, stalled, unanswered};
 use crate::options::{Observer, Options};
 use crate::pooler;
@@ -31,10 +32,10 @@ pub(crate) struct SharedState {
     /// True if the tables keep the spaces apart by themselves, so that transactions declare their
     /// scopes.
     is_walled: AtomicBool,
+    /// True if the tables are distributed over the nodes of a cluster.
+    is_distributed: AtomicBool,
     /// The round trips so far.
     pub(crate) trips: AtomicU64,
-    /// The warnings so far.
-    pub(crate) warnings: Arc<AtomicU64>,
     /// The commits so far that no standby confirmed: given up, or confirmed with a warning.
     pub(crate) unconfirmed: AtomicU64,
     /// The time that a write waits for its answer.
@@ -47,13 +48,13 @@ pub(crate) struct SharedState {
 
 impl SharedState {
     /// Returns what connections have in common before anything is known of the server.
-    pub(crate) fn new(prefix: String, warnings: Arc<AtomicU64>, options: &Options) -> Self {
+    pub(crate) fn new(prefix: String, options: &Options) -> Self {
         SharedState {
             prefix,
             is_named: AtomicBool::new(false),
             is_walled: AtomicBool::new(false),
+            is_distributed: AtomicBool::new(false),
             trips: AtomicU64::new(0),
-            warnings,
             unconfirmed: AtomicU64::new(0),
             commit_timeout: options.commit_timeout,
             is_stalled: AtomicBool::new(false),
@@ -81,12 +82,16 @@ impl SharedState {
 pub(crate) struct Session {
     /// `None` only while it is dropped.
     client: Option<Object>,
+    /// The warnings so far on this connection.
+    warnings: Arc<AtomicU64>,
     shared: Arc<SharedState>,
     /// True if its statements have names. It stays so for a session: a statement that is parsed
     /// between others that are sent together would come after them.
     is_named: bool,
     /// The statement that declares the scope of its work.
     declaration: String,
+    /// True if its work concerns only what belongs to the whole store.
+    is_of_store: bool,
     in_transaction: AtomicBool,
     /// True if a statement has no answer yet and nobody waits for it.
     is_unanswered: AtomicBool,
@@ -127,13 +132,20 @@ struct PreparedStatement<'a> {
 }
 
 impl Session {
-    pub(crate) fn new(client: Object, shared: Arc<SharedState>, scope: Scope<'_>) -> Self {
+    pub(crate) fn new(
+        client: Object,
+        warnings: Arc<AtomicU64>,
+        shared: Arc<SharedState>,
+        scope: Scope<'_>,
+    ) -> Self {
         let is_named = shared.is_named.load(Ordering::Relaxed);
         Session {
             client: Some(client),
+            warnings,
             shared,
             is_named,
             declaration: scope.declaration(),
+            is_of_store: scope == Scope::Store,
             in_transaction: AtomicBool::new(false),
             is_unanswered: AtomicBool::new(false),
         }
@@ -142,7 +154,20 @@ impl Session {
     /// Returns the session for work in another scope.
     pub(crate) fn with_scope(mut self, scope: Scope<'_>) -> Self {
         self.declaration = scope.declaration();
+        self.is_of_store = scope == Scope::Store;
         self
+    }
+
+    /// Notes whether the tables are distributed over the nodes of a cluster.
+    pub(crate) fn note_distribution(&self, is_there: bool) {
+        self.shared
+            .is_distributed
+            .store(is_there, Ordering::Relaxed);
+    }
+
+    /// Returns true if the tables are distributed over the nodes of a cluster.
+    pub(crate) fn is_distributed(&self) -> bool {
+        self.shared.is_distributed.load(Ordering::Relaxed)
     }
 
     /// Notes whether the tables keep the spaces apart by themselves.
@@ -156,13 +181,27 @@ impl Session {
             && !self.in_transaction.load(Ordering::Relaxed)
     }
 
-    /// Returns the beginning of a transaction that declares the scope, where that is needed.
-    fn declared<'a>(&self, begin: &'a str) -> Cow<'a, str> {
-        if self.shared.is_walled.load(Ordering::Relaxed) {
+    /// Returns the messages that start a transaction, which declares the scope where that is needed.
+    fn beginning<'a>(&self, begin: &'a str) -> Vec<Cow<'a, str>> {
+        let is_walled = self.shared.is_walled.load(Ordering::Relaxed);
+        let declared: Cow<'a, str> = if is_walled {
             format!("{begin}; {}", self.declaration).into()
         } else {
             begin.into()
+        };
+        if self.is_distributed() && !self.is_of_store {
+            citus::beginning(&declared)
+        } else {
+            vec![declared]
         }
+    }
+
+    /// Sends the messages that start a transaction before it waits for the first.
+    async fn send_beginning(&self, messages: &[Cow<'_, str>]) -> Result<()> {
+        let client = self.client();
+        let sent = messages.iter().map(|sql| client.batch_execute(sql));
+        let outcomes = all_in_order(sent).await;
+        outcomes.into_iter().try_for_each(|outcome| Ok(outcome?))
     }
 
     /// Notes whether a pooler lies between. Until that is known, statements have no names, which works
@@ -188,14 +227,19 @@ impl Session {
         }
     }
 
-    /// Returns the SQL with the schema in the place of each `@` before a name.
+    /// Returns the SQL with the schema in the place of each `@` before a name. What belongs to the whole
+    /// store lies in tables of its own where the others are distributed.
     pub(crate) fn qualify(&self, sql: &str) -> String {
+        let is_apart = self.is_of_store && self.is_distributed();
         let mut qualified = String::with_capacity(sql.len() + 64);
         let mut parts = sql.split('@');
         qualified.push_str(parts.next().unwrap_or_default());
         for part in parts {
             let is_name = part.starts_with(|sign: char| sign.is_ascii_lowercase());
             qualified.push_str(if is_name { &self.shared.prefix } else { "@" });
+            if is_apart && citus::is_kept_apart(part) {
+                qualified.push_str(citus::APART);
+            }
             qualified.push_str(part);
         }
         qualified
@@ -261,8 +305,11 @@ impl Session {
     /// before it waits.
     async fn enclose<T>(&self, begin: &str, work: impl Future<Output = Result<T>>) -> Result<T> {
         self.in_transaction.store(true, Ordering::Relaxed);
-        let (begin, client) = (self.declared(begin), self.client());
-        let (begin, end) = (client.batch_execute(&begin), client.batch_execute("COMMIT"));
+        let messages = self.beginning(begin);
+        let (begin, end) = (
+            self.send_beginning(&messages),
+            self.client().batch_execute("COMMIT"),
+        );
         // They are polled in this order.
         let (begun, done, ended) = join3(begin, work, end).await;
         // If the work failed, the server has taken the commit for a rollback.
@@ -425,9 +472,8 @@ impl Session {
         self.in_transaction.store(true, Ordering::Relaxed);
         self.shared.trips.fetch_add(1, Ordering::Relaxed);
         let statements = self.prepare_all(statements).await?;
-        let begin = self.declared(begin);
-        let begin = self.client().batch_execute(&begin);
-        let (begun, rows) = join(begin, self.run_all(&statements)).await;
+        let messages = self.beginning(begin);
+        let (begun, rows) = join(self.send_beginning(&messages), self.run_all(&statements)).await;
         begun?;
         rows
     }
@@ -446,7 +492,7 @@ impl Session {
         run_at: &OnceLock<Instant>,
     ) -> Result<bool> {
         self.shared.trips.fetch_add(1, Ordering::Relaxed);
-        let warnings = self.shared.warnings.load(Ordering::SeqCst);
+        let warnings = self.warnings.load(Ordering::SeqCst);
         let statements = self.prepare_all(statements).await?;
         let commit = self.client().batch_execute("COMMIT");
         let run = async {
@@ -458,7 +504,7 @@ impl Session {
         rows?;
         committed?;
         self.in_transaction.store(false, Ordering::Relaxed);
-        Ok(warnings == self.shared.warnings.load(Ordering::SeqCst))
+        Ok(warnings == self.warnings.load(Ordering::SeqCst))
     }
 
     /// Ends a transaction without its changes.
@@ -486,13 +532,13 @@ impl Session {
         self.in_transaction.store(true, Ordering::Relaxed);
         self.shared.trips.fetch_add(1, Ordering::Relaxed);
         let statements = self.prepare_all(statements).await?;
-        let (client, snapshot) = (self.client(), self.declared(SNAPSHOT));
-        let mut begin = Box::pin(maybe_done(client.batch_execute(&snapshot)));
+        let messages = self.beginning(SNAPSHOT);
+        let mut begin = Box::pin(maybe_done(self.send_beginning(&messages)));
         let mut sent: Vec<_> = statements
             .iter()
             .map(|prepared| Box::pin(maybe_done(self.send(prepared))))
             .collect();
-        let mut end = Box::pin(maybe_done(client.batch_execute("COMMIT")));
+        let mut end = Box::pin(maybe_done(self.client().batch_execute("COMMIT")));
         // The first poll of each sends it.
         poll_fn(|context| {
             let _ = begin.as_mut().poll(context);

@@ -20,9 +20,10 @@ pub(crate) fn put(transaction: &mut Transaction<'_>, tombstones: &[Tombstone]) {
     insert(transaction, tombstones);
     let values = values![transaction.name(), TOMBSTONES_MAX];
     transaction.queue(
-        "DELETE FROM @tombstone AS t WHERE t.space = $1 AND (t.text, t.memory) IN (\
+        "DELETE FROM @tombstone AS t WHERE t.space = $1 AND EXISTS (SELECT 1 FROM (\
          SELECT o.text, o.memory FROM @tombstone AS o WHERE o.space = $1 \
-         ORDER BY o.forgotten_at DESC, o.text DESC, o.memory DESC OFFSET $2)",
+         ORDER BY o.forgotten_at DESC, o.text DESC, o.memory DESC OFFSET $2\
+         ) AS g WHERE g.text = t.text AND g.memory = t.memory)",
         values,
     );
 }

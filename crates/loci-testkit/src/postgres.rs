@@ -1,5 +1,5 @@
-//! A PostgreSQL server for tests: the one that `LOCI_TEST_POSTGRES` names, or one that is started
-//! for the test process and ends with it.
+//! A PostgreSQL server for tests: the one that `LOCI_TEST_POSTGRES` names, the coordinator of a cluster
+//! that `LOCI_TEST_CITUS` names, or one that is started for the test process and ends with it.
 
 use std::fs;
 use std::net::{TcpListener, TcpStream};
@@ -10,6 +10,9 @@ use std::time::{Duration, Instant};
 
 /// The variable with the URL of a server.
 pub const URL_VARIABLE: &str = "LOCI_TEST_POSTGRES";
+/// The variable with the URL of the coordinator of a cluster with Citus, whose database has the
+/// extension.
+pub const CLUSTER_VARIABLE: &str = "LOCI_TEST_CITUS";
 /// The variable with the folder of the programs of a server that tests start.
 pub const PROGRAMS_VARIABLE: &str = "LOCI_TEST_POSTGRES_BIN";
 
@@ -28,13 +31,33 @@ const USER: &str = "postgres";
 pub fn server_url() -> &'static str {
     static URL: OnceLock<String> = OnceLock::new();
     static SERVER: OnceLock<Server> = OnceLock::new();
-    URL.get_or_init(|| match std::env::var(URL_VARIABLE) {
-        Ok(url) => url,
-        Err(_) => SERVER
+    let named = || std::env::var(URL_VARIABLE).ok().or_else(cluster_url);
+    URL.get_or_init(|| match named() {
+        Some(url) => url,
+        None => SERVER
             .get_or_init(|| Server::start(&Setup::default()))
             .url
             .clone(),
     })
+}
+
+/// Returns the URL of the coordinator of a cluster, if there is one for this run.
+pub fn cluster_url() -> Option<String> {
+    std::env::var(CLUSTER_VARIABLE).ok()
+}
+
+/// Returns true if the stores of this run are distributed, because no variable names another server.
+pub fn has_cluster() -> bool {
+    std::env::var_os(URL_VARIABLE).is_none() && std::env::var_os(CLUSTER_VARIABLE).is_some()
+}
+
+/// Returns the variable that names the server of this run to another process.
+pub fn server_variable() -> &'static str {
+    if has_cluster() {
+        CLUSTER_VARIABLE
+    } else {
+        URL_VARIABLE
+    }
 }
 
 /// Returns that URL for the role that is no superuser.

@@ -739,7 +739,7 @@ mod tests {
     #[test]
     fn the_file_sets_everything() {
         let file = "data = \"d\"\nstore = \"s\"\nstore_schema = \"t\"\nstore_password = \"p\"\nstore_password_file = \"f\"\n\
-                    store_connections = 3\nstore_commit_seconds = 7\nstore_index_megabytes = 4\nstore_migrate = \"never\"\nstore_row_security = true\nvault = \"v\"\nvault_file_mode = \"640\"\nidempotency_hours = 2\nlog = \"debug\"\nlog_format = \"json\"\nmetrics_bind = \"127.0.0.1:5\"\notlp_endpoint = \"http://c:4318\"\nredact_secrets = \"all\"\nsearch = \"words\"\nbind = \"[::1]:9\"\n\
+                    store_connections = 3\nstore_commit_seconds = 7\nstore_index_megabytes = 4\nstore_migrate = \"never\"\nstore_row_security = true\nstore_citus = \"off\"\nvault = \"v\"\nvault_file_mode = \"640\"\nidempotency_hours = 2\nlog = \"debug\"\nlog_format = \"json\"\nmetrics_bind = \"127.0.0.1:5\"\notlp_endpoint = \"http://c:4318\"\nredact_secrets = \"all\"\nsearch = \"words\"\nbind = \"[::1]:9\"\n\
                     allowed_origins = [\"https://a:1\", \"https://b:*\"]\nallowed_hosts = []\nconversation_views = false\nquestions = true\nquestion_seconds = 30\ntrusted_authors = [\"ann\"]\n\
                     public_url = \"https://m.example\"\ntrusted_proxies = [\"10.0.0.7\", \"10.1.0.0/16\"]\n\
                     maintenance_seconds = 5\nindex_file_memories = 13\nbusy_timeout_seconds = 6\nreply_tokens = 1234\nhistory_days = 12\nconsolidate_hours = 6\nmodels_url = \"https://m.example/models\"\n\
@@ -818,6 +818,7 @@ mod tests {
                     password_file: None,
                     migrates: false,
                     row_security: true,
+                    distributes: false,
                 },
                 keys: settings.store.keys.clone(),
             }
@@ -959,7 +960,7 @@ mod tests {
 
     #[test]
     fn wrong_values_are_refused_by_name_and_origin() {
-        let rows: [(&str, &[_], &str); 32] = [
+        let rows: [(&str, &[_], &str); 33] = [
             ("log = \"loud\"\n", &[], "`log` (file "),
             ("search = 1\n", &[], "line 1: `search` must be a string"),
             (
@@ -988,6 +989,11 @@ mod tests {
                 "",
                 &[("LOCI_STORE_ROW_SECURITY", "on")],
                 "`store_row_security` (env LOCI_STORE_ROW_SECURITY) is `on`; give true or false",
+            ),
+            (
+                "store_citus = \"on\"\n",
+                &[],
+                "is `on`; give one of auto, off",
             ),
             (
                 "conversation_views = 1\n",

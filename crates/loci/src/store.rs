@@ -65,6 +65,8 @@ pub struct ServerSettings {
     pub migrates: bool,
     /// True if row security is turned on in the tables.
     pub row_security: bool,
+    /// True if tables are distributed where the database has the extension Citus.
+    pub distributes: bool,
 }
 
 /// Without the password.
@@ -118,6 +120,7 @@ impl StoreSettings {
             password_file: _,
             migrates,
             row_security,
+            distributes,
         } = self.server.clone();
         loci_store_postgres::Options {
             password,
@@ -128,6 +131,7 @@ impl StoreSettings {
             index_bytes_max,
             migrates,
             row_security,
+            distributes,
             ..loci_store_postgres::Options::new(url)
         }
     }
@@ -407,6 +411,7 @@ mod tests {
                 password_file: None,
                 migrates: true,
                 row_security: false,
+                distributes: true,
             },
             keys: Keys::default(),
         };

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a failed test may panic")]
 
 mod citus;
+mod cluster;
 mod contract;
 mod encryption;
 mod faults;
@@ -23,7 +24,7 @@ use std::time::Duration;
 use loci_core::{Maintenance, ServerCheck, Timestamp};
 use loci_store_postgres::{Options, PostgresStore};
 use loci_testkit::contract::{PROMISES, Subject, agrees_with_the_naive_store, keep};
-use loci_testkit::postgres::{chosen, server_url};
+use loci_testkit::postgres::{chosen, has_cluster, server_url};
 
 /// The schemas of a test, which are removed at its end.
 #[derive(Debug, Default)]
@@ -104,8 +105,19 @@ fn finding(store: &PostgresStore, subject: &str) -> ServerCheck {
 /// Runs statements in the schema of a store, which `@` stands for.
 fn run_sql(options: &Options, sql: &str) {
     let sql = sql.replace('@', &format!("{}.", options.schema));
+    // Citus takes one statement of a message. A message is one transaction.
+    let statements = sql.split(';').filter(|sql| !sql.trim().is_empty());
+    let mut messages: Vec<&str> = statements.collect();
+    if has_cluster() && messages.len() > 1 && !sql.contains("$$") {
+        messages.insert(0, "BEGIN");
+        messages.push("COMMIT");
+    } else {
+        messages = vec![&sql];
+    }
     with_client(server_url(), async |client| {
-        client.batch_execute(&sql).await.unwrap();
+        for message in messages {
+            client.batch_execute(message).await.unwrap();
+        }
     });
 }
 

@@ -7,6 +7,7 @@ use loci_core::{
 };
 use loci_store_postgres::{Options, PostgresStore};
 use loci_testkit::contract::{filter, memory, put};
+use loci_testkit::postgres::has_cluster;
 use loci_text::indexed;
 
 use crate::{Schemas, run_sql};
@@ -148,6 +149,10 @@ pub(crate) const UNDO_FROM_9: &str = "DROP INDEX @fact_about_itself; DROP INDEX 
 fn what_is_derived_is_checked_and_repaired() {
     let schemas = Schemas::default();
     for (sql, kind, text) in CASES {
+        // A distributed table has no triggers, and its statistics cannot be changed.
+        if has_cluster() && (sql.contains("TRIGGER") || sql.contains("STATISTICS")) {
+            continue;
+        }
         let options = schemas.options();
         let store = filled(&options);
         // No job tells of the memories that could not be judged.

@@ -6,7 +6,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use loci_core::{CandidateQuery, Store};
 use loci_store_postgres::PostgresStore;
 use loci_testkit::contract::{filter, memory, passage, put};
-use loci_testkit::postgres::{URL_VARIABLE, chosen, server_url};
+use loci_testkit::postgres::{chosen, server_url, server_variable};
 
 use crate::{Schemas, with_client};
 
@@ -27,7 +27,7 @@ impl Other {
     fn start(schema: &str) -> Self {
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "processes::the_other_process", "--nocapture"])
-            .env(URL_VARIABLE, server_url())
+            .env(server_variable(), server_url())
             .env(SCHEMA_VARIABLE, schema)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

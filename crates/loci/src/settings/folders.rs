@@ -10,7 +10,7 @@ use zeroize::Zeroizing;
 
 use super::{
     CONFIG_FLAG, DATA, ENCRYPTION_KEY_FILE, ENCRYPTION_PASSPHRASE, ENCRYPTION_PASSPHRASE_FILE,
-    ENCRYPTION_RECOVERY_KEY, Origin, STORE, STORE_COMMIT_SECONDS, STORE_CONNECTIONS,
+    ENCRYPTION_RECOVERY_KEY, Origin, STORE, STORE_CITUS, STORE_COMMIT_SECONDS, STORE_CONNECTIONS,
     STORE_INDEX_MEGABYTES, STORE_MIGRATE, STORE_PASSWORD, STORE_PASSWORD_FILE, STORE_ROW_SECURITY,
     STORE_SCHEMA, Settings, TypedSetting, Values,
 };
@@ -98,6 +98,7 @@ impl Values {
                 },
                 migrates: self.text(&STORE_MIGRATE) != Some("never"),
                 row_security: self.get(&STORE_ROW_SECURITY)?,
+                distributes: self.text(&STORE_CITUS) != Some("off"),
             },
             keys: self.keys()?,
         };

@@ -101,11 +101,15 @@ settings! {
         default: DefaultValue::Text("false"), form: ValueType::Boolean,
         meaning: "Whether loci turns row security on in the tables of a store on a server, which then keeps the spaces apart as well; it stays on when this is `false` again",
     };
+    /// The distribution of the tables of a store on a server.
+    STORE_CITUS: String = {
+        key: "store_citus", variable: "LOCI_STORE_CITUS",
+        default: DefaultValue::Text("auto"), form: ValueType::Choice(&["auto", "off"]),
+        meaning: "Whether loci distributes new tables of a store on a server over the nodes of a cluster where the database has the extension Citus (auto), or makes plain tables (off)",
+    };
     /// The folder of notes.
     VAULT: String = {
-        key: "vault",
-        flag: Some("vault"),
-        variable: "LOCI_VAULT",
+        key: "vault", flag: Some("vault"), variable: "LOCI_VAULT",
         default: DefaultValue::Words("`vault` in the data folder"),
         meaning: "Folder of Markdown notes, for people to open in an editor and to sync",
     };
@@ -117,9 +121,7 @@ settings! {
     };
     /// The log level.
     LOG: String = {
-        key: "log",
-        flag: Some("log"),
-        variable: "LOCI_LOG",
+        key: "log", flag: Some("log"), variable: "LOCI_LOG",
         default: DefaultValue::Words("info for `serve`, else warn"),
         form: ValueType::Choice(&["error", "warn", "info", "debug", "trace"]),
         meaning: "How much to log to stderr: error, warn, info, debug or trace",
