@@ -15,6 +15,7 @@ mod processes;
 mod row_security;
 mod seeds;
 mod trips;
+mod workers;
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
