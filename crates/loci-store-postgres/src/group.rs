@@ -26,7 +26,7 @@ use loci_core::{Batch, Error, Result, Space};
 
 use crate::batch::{apply, needs};
 use crate::failure::{Failure, conflict};
-use crate::server::{RETRY_MAX, Server};
+use crate::server::{self, Server};
 use crate::transaction::Needs;
 
 /// The most batches of one transaction.
@@ -154,7 +154,7 @@ fn commit_together(server: &Server, together: &[Arc<QueuedBatch>]) {
             }
             (Err(failure), _) => {
                 // Whoever came while the server was waited for has time left.
-                let is_over = |waiting: &&QueuedBatch| waiting.since.elapsed() > RETRY_MAX;
+                let is_over = |waiting: &&QueuedBatch| server::is_over(waiting.since);
                 let is_final = matches!(failure, Failure::Refused(_)) || !left.iter().any(is_over);
                 let (over, younger): (Vec<_>, Vec<_>) =
                     left.into_iter().partition(|each| is_final || is_over(each));

@@ -29,11 +29,13 @@ use crate::session::{Session, SharedState, random};
 use crate::{schema, tls};
 
 /// The time for which work is started again that the server ended or lost.
-pub(crate) const RETRY_MAX: Duration = Duration::from_secs(10);
+const RETRY_MAX: Duration = Duration::from_secs(10);
 /// The same for work that asks how the server is now.
 const BRIEF_MAX: Duration = Duration::from_millis(500);
 /// The longest pause before work is started again.
 const PAUSE_MAX: Duration = Duration::from_millis(500);
+/// The share of such a time that is left for the last attempt: one part of so many.
+const LAST_ATTEMPT: u32 = 40;
 /// The time after an answer of the server in which its absence counts as a pause, e.g. a restart or a
 /// failover, which calls wait for.
 const RECENT_MAX: Duration = Duration::from_mins(1);
@@ -483,14 +485,26 @@ impl Retry {
         let is_away = self.was_lost && matches!(failure, Failure::Unreachable(_));
         self.was_lost |= failure.is_lost();
         let passes = failure.is_transient() || is_away || comes_back;
-        if !passes || self.since.elapsed() > self.limit {
+        let left = time_left(self.limit, self.since.elapsed());
+        if !passes || left.is_zero() {
             return Err(failure);
         }
         self.attempts += 1;
         let ceiling = PAUSE_MAX.min(Duration::from_millis(5) * 2_u32.pow(self.attempts.min(10)));
-        tokio::time::sleep(ceiling.mul_f64(random_share())).await;
+        tokio::time::sleep(ceiling.mul_f64(random_share()).min(left)).await;
         Ok(())
     }
+}
+
+/// Returns how long a piece of work may pause yet: the last attempt starts so early that its refusal comes
+/// within the limit.
+fn time_left(limit: Duration, elapsed: Duration) -> Duration {
+    limit.saturating_sub(limit / LAST_ATTEMPT + elapsed)
+}
+
+/// Returns true if work that somebody has waited for since then is not started again.
+pub(crate) fn is_over(since: Instant) -> bool {
+    time_left(RETRY_MAX, since.elapsed()).is_zero()
 }
 
 /// Returns a random number of at least 0 and less than 1.
@@ -548,5 +562,22 @@ impl Connect for Connector {
             Ok((client, tokio::spawn(async {})))
         }
         .boxed()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A caller is refused within the limit, although a pause comes before the last attempt.
+    #[test]
+    fn the_last_attempt_starts_before_the_limit() {
+        let last = Duration::from_millis(9_750);
+        for elapsed in [0, 9_400, 9_749] {
+            let elapsed = Duration::from_millis(elapsed);
+            assert_eq!(elapsed + time_left(RETRY_MAX, elapsed), last);
+        }
+        assert_eq!(time_left(RETRY_MAX, last), Duration::ZERO);
+        assert_eq!(time_left(RETRY_MAX, RETRY_MAX * 2), Duration::ZERO);
     }
 }
