@@ -119,10 +119,13 @@ pub struct KeyFile {
     /// The name of the key.
     key: String,
     ways: Vec<Wrapped>,
-    /// The key of the notes, sealed with a subkey of the key of the store; none if notes are in the
-    /// clear.
+    /// The key of the notes, sealed with a subkey of the key of the store; none if notes were never
+    /// sealed.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     notes: Option<String>,
+    /// True if notes are written in the clear although there is a key.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    notes_in_the_clear: bool,
 }
 
 impl KeyFile {
@@ -137,6 +140,7 @@ impl KeyFile {
             key: key.name(),
             ways: Vec::new(),
             notes: None,
+            notes_in_the_clear: false,
         }
     }
 
@@ -187,8 +191,13 @@ impl KeyFile {
         }
     }
 
-    /// Returns whether notes are sealed.
+    /// Returns whether notes are written sealed.
     pub fn seals_notes(&self) -> bool {
+        self.notes.is_some() && !self.notes_in_the_clear
+    }
+
+    /// Returns whether there is a key of notes.
+    pub fn has_notes_key(&self) -> bool {
         self.notes.is_some()
     }
 
@@ -201,12 +210,14 @@ impl KeyFile {
         let notes = of.map_or_else(|| random().map(SubKey::of), |notes| Ok(notes.clone()))?;
         let sealed = seal_bytes(&key.subkey(NOTES), notes.bytes())?;
         self.notes = Some(BASE64.encode(&sealed));
+        self.notes_in_the_clear = false;
         Ok(notes)
     }
 
-    /// Takes the key of the notes away, which are in the clear by then.
+    /// Notes are written in the clear from now on. Their key stays, because a sealed file may turn up
+    /// that was not seen: on a drive that was away, in a hidden folder, in a copy.
     pub fn open_notes(&mut self) {
-        self.notes = None;
+        self.notes_in_the_clear = self.notes.is_some();
     }
 
     /// The key of the store with this one, and with the key of the notes; none if that is damaged.
@@ -427,10 +438,11 @@ mod tests {
         // The sealed key of another store, or a damaged one.
         rotated.notes.clone_from(&file.notes);
         assert_eq!(opened(&rotated), None);
+        file.open_notes();
+        assert!(!file.seals_notes() && file.has_notes_key());
+        assert_eq!(opened(&file).unwrap().notes_key(), Some(notes));
         file.notes = Some("AAAA".to_owned());
         assert_eq!(opened(&file), None);
-        file.open_notes();
-        assert_eq!(opened(&file).unwrap().notes_key(), None);
     }
 
     #[test]

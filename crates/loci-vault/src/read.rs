@@ -22,7 +22,7 @@ use crate::text::{LINKS_MAX, Mentions, mentions};
 pub(crate) const NAMED_BYTES: usize = 8;
 
 /// The maximum bytes of a file; a larger one is not read.
-const FILE_BYTES_MAX: u64 =
+pub(crate) const FILE_BYTES_MAX: u64 =
     (CONTENT_BYTES_MAX + FRONTMATTER_BYTES_MAX) as u64 + seal::MORE_BYTES_MAX;
 /// The number of attempts to read a file that changes during the read.
 const ATTEMPTS: usize = 5;
@@ -272,7 +272,7 @@ pub(crate) fn conflict_copy(of: &str) -> FileProblem {
 }
 
 pub(crate) fn unopened_seal() -> FileProblem {
-    let message = "it is sealed (`loci encrypt --notes`), and the key of this store does not open it: it is damaged, or of another store";
+    let message = "it is sealed (`loci encrypt --notes`), and the key of this store does not open it: it is damaged, or of another key (docs/encryption.md)";
     FileProblem {
         kind: FileProblemKind::Unreadable,
         message: message.to_owned(),

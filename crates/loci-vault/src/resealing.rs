@@ -1,13 +1,13 @@
 //! Writes the notes of a folder again, sealed or in the clear.
 
-use std::io;
+use std::io::{self, Read as _};
 
-use loci_core::{NoteFolder as _, Result};
+use loci_core::{Error, NoteFolder as _, Result};
 
 use crate::VaultFolder;
-use crate::folder::{parts, unwritable};
-use crate::read::{self, reason};
-use crate::seal::{is_sealed, is_written};
+use crate::folder::parts;
+use crate::read::{self, FILE_BYTES_MAX, reason};
+use crate::seal::{HEAD_BYTES, MORE_BYTES_MAX, is_sealed, is_written};
 use crate::write::WriteRefusal;
 
 /// The notes of a folder after all were written as the folder has them.
@@ -63,11 +63,15 @@ impl VaultFolder {
     fn is_sealed(&self, path: &str) -> Result<bool> {
         let (parents, name) = parts(path)?;
         let read = || {
-            let folder = self.site.enter(parents)?;
-            read::contents(None, &folder.open_file(name)?)
+            let mut head = Vec::new();
+            let file = self.site.enter(parents)?.open_file(name)?;
+            file.take(HEAD_BYTES).read_to_end(&mut head)?;
+            Ok(head)
         };
-        let read = read().map_err(|error: io::Error| unwritable(&error))?;
-        Ok(read.is_some_and(|(bytes, _)| is_sealed(&bytes)))
+        let head = read().map_err(|error: io::Error| {
+            Error::unavailable(format!("it cannot be read: {}", reason(&error)))
+        })?;
+        Ok(is_sealed(&head))
     }
 
     /// Writes a file again if it has the other form; returns whether it had.
@@ -85,9 +89,14 @@ impl VaultFolder {
         if is_sealed(&bytes) {
             return Err(read::unopened_seal().message);
         }
+        if bytes.len() as u64 > FILE_BYTES_MAX - MORE_BYTES_MAX {
+            return Err("it is larger than a note may be".to_owned());
+        }
         let hash = read::hash(&bytes);
         let temporary = &self.site.temporary;
-        let replaced = temporary.replace(&folder, name, &hash, &bytes, &metadata);
+        // The note has not changed, so its time stays.
+        let content = (&*bytes, metadata.modified().ok());
+        let replaced = temporary.replace_as_of(&folder, name, &hash, content, &metadata);
         self.site.keep_displaced(parents);
         match replaced {
             Ok(_) => Ok(true),
@@ -102,6 +111,7 @@ mod tests {
     use std::fs;
     use std::path::PathBuf;
     use std::sync::Arc;
+    use std::time::{Duration, UNIX_EPOCH};
 
     use loci_core::{
         Clock, CreateOutcome, ErrorCode, FileProblemKind, FileSnapshot, MemoryId, Note, Timestamp,
@@ -269,16 +279,27 @@ mod tests {
         place.put("strange.md", b"\xff\xfe no text\0");
         place.put("empty.md", b"");
         place.put("picture.png", b"not a note");
+        let old = UNIX_EPOCH + Duration::from_hours(438_288);
+        let tea = fs::File::options()
+            .write(true)
+            .open(place.root().join("tea.md"));
+        tea.unwrap().set_modified(old).unwrap();
+        // As large as a file may be, so that a sealed one would be larger.
+        place.put("large.md", &vec![b'z'; FILE_BYTES_MAX as usize - 20]);
         let paths = ["empty.md", "strange.md", "tea.md"];
         let before: Vec<_> = paths.iter().map(|path| place.bytes(path)).collect();
         let hashes = |folder: &VaultFolder| paths.map(|path| read(folder, path).hash);
         let known = hashes(&clear);
         let sealing = || place.open(Some(Seal::new(key.clone())));
         let resealed = sealing().reseal().unwrap();
-        assert_eq!(
-            (resealed.written, resealed.kept, resealed.left),
-            (3, 0, Vec::new())
-        );
+        assert_eq!((resealed.written, resealed.kept), (3, 0));
+        assert_eq!(resealed.left.len(), 1);
+        assert_eq!(resealed.left[0].0, "large.md");
+        fs::remove_file(place.root().join("large.md")).unwrap();
+        let modified = fs::metadata(place.root().join("tea.md"))
+            .unwrap()
+            .modified();
+        assert_eq!(modified.unwrap(), old);
         for (path, before) in paths.iter().zip(&before) {
             assert_ne!(&place.bytes(path), before);
         }

@@ -12,6 +12,8 @@ use loci_keys::{SEALED_FROM, SubKey, open_bytes, seal_bytes};
 
 /// The first bytes of a sealed file: a line for people, and a byte that no text has.
 const MAGIC: &[u8] = b"a note that loci has sealed (loci encrypt --notes)\n\xff";
+/// Bytes by which a sealed file is known.
+pub(crate) const HEAD_BYTES: u64 = MAGIC.len() as u64;
 /// Bytes that a sealed file has more than the note, at most: a tag for every 64 KiB is among them.
 pub(crate) const MORE_BYTES_MAX: u64 = 4 << 10;
 

@@ -189,7 +189,19 @@ impl Temporary {
         bytes: &[u8],
         like: &Metadata,
     ) -> Result<FileStamp, WriteRefusal> {
-        let (new, stamp) = self.write(folder, bytes, Some(like), None)?;
+        self.replace_as_of(folder, name, expected, (bytes, None), like)
+    }
+
+    /// Does the same with a given modification time.
+    pub fn replace_as_of(
+        &self,
+        folder: &Folder,
+        name: &str,
+        expected: &ContentHash,
+        (bytes, modified): (&[u8], Option<SystemTime>),
+        like: &Metadata,
+    ) -> Result<FileStamp, WriteRefusal> {
+        let (new, stamp) = self.write(folder, bytes, Some(like), modified)?;
         let hashes = [short(expected), short(&read::hash(bytes))];
         let swap = format!(
             "{}{}-{}-{}.swap",

@@ -82,18 +82,23 @@ impl Vault {
     }
 }
 
-/// The key of the notes of a store that has them sealed. Without a way to it, opening the store says
+/// The key of the notes of a store that has or had them sealed. Without a way to it, opening the store says
 /// so.
 fn seal_of(settings: &Settings, data: &Path) -> Option<Seal> {
     let StoreLocation::Folder { folder, .. } = settings.store_for(data) else {
         return None;
     };
-    let seals_notes =
-        KeyFile::read(&folder).is_ok_and(|file| file.is_some_and(|file| file.seals_notes()));
-    let key = seals_notes
+    let file = KeyFile::read(&folder).ok()??;
+    let key = file
+        .has_notes_key()
         .then(|| settings.store.keys.of(&folder))
         .and_then(Result::ok)??;
-    key.notes_key().cloned().map(Seal::new)
+    let form = if file.seals_notes() {
+        Seal::new
+    } else {
+        Seal::opening
+    };
+    key.notes_key().cloned().map(form)
 }
 
 /// Returns the path without links, as far as it exists.

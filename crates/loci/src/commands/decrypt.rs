@@ -3,7 +3,7 @@
 use loci_keys::{DataKey, KeyFile, KeyWay, Keyring};
 use serde_json::json;
 
-use super::encrypt::{change_notes, current_key, folder_of, swap};
+use super::encrypt::{current_key, folder_of, notes, swap};
 use crate::cli::NotesForm;
 use crate::exit::{Exit, Failure};
 use crate::output::{Output, status_line};
@@ -17,9 +17,11 @@ pub fn run(settings: &Settings, output: Output) -> Result<(), Failure> {
         .ok()
         .flatten()
         .ok_or_else(|| Failure::new(Exit::Key, "the store is not encrypted"))?;
-    if file.seals_notes() {
+    if file.has_notes_key() {
         let (_, _alone) = files_alone(settings)?;
-        change_notes(settings, &folder, &key, &mut file, NotesForm::Clear)?;
+        let resealed = notes::change(settings, &folder, &key, &mut file, NotesForm::Clear)?;
+        notes::warn_of_left(&resealed);
+        notes::keep_key(&folder, &file)?;
     }
     let report = swap(settings, Some(&key), None, None)?;
     if file.has(KeyWay::Keyring)

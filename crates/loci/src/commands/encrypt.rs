@@ -1,7 +1,7 @@
 //! `loci encrypt`: encrypts the store, or changes the ways to its key.
 
 mod clear;
-mod notes;
+pub mod notes;
 mod swap;
 mod ways;
 
@@ -14,7 +14,6 @@ use loci_vault::Resealed;
 use serde_json::json;
 
 pub use self::clear::copies_in_the_clear;
-pub use self::notes::change as change_notes;
 pub use self::swap::swap;
 use self::ways::{name_of, new_secrets, removed_ways};
 use crate::cli;
@@ -60,6 +59,10 @@ pub fn run(settings: &Settings, arguments: &cli::Encrypt, output: Output) -> Res
         Some(file) => change_ways(settings, arguments, &folder, file)?,
     };
     if let Some(form) = arguments.notes {
+        // Now, because a person who is told of the key at the end would not have it after a kill.
+        if let Some(recovery) = outcome.recovery.take_if(|_| !output.json) {
+            output.text(recovery_text(&recovery))?;
+        }
         outcome.notes = Some(notes::give_form(settings, &folder, &mut outcome, form)?);
     }
     let copies = copies_in_the_clear(settings);
@@ -114,7 +117,18 @@ fn with_recovery(settings: &Settings, arguments: &cli::Encrypt) -> Settings {
 fn encrypt(settings: &Settings, arguments: &cli::Encrypt) -> Result<Outcome, Failure> {
     let (key, recovery) = new_keys()?;
     let secrets = new_secrets(settings, arguments, &key, None)?;
-    let file = wrapped(&key, &secrets, &recovery)?;
+    let mut file = wrapped(&key, &secrets, &recovery)?;
+    let former = notes::former_key(settings, &folder_of(settings)?, &secrets);
+    let key = match former {
+        None => key,
+        Some(former) => {
+            let notes = file
+                .seal_notes(&key, Some(&former))
+                .map_err(wrapping_failed)?;
+            file.open_notes();
+            key.with_notes_key(notes)
+        }
+    };
     let report = swap(settings, None, Some((&key, &file)), Some(&recovery))?;
     Ok(Outcome {
         done: format!("encrypted the store; memories in it: {}", report.memories),
@@ -141,6 +155,9 @@ fn rotate(
             let notes = file
                 .seal_notes(&key, Some(notes))
                 .map_err(wrapping_failed)?;
+            if !old.seals_notes() {
+                file.open_notes();
+            }
             key.with_notes_key(notes)
         }
     };
@@ -278,6 +295,14 @@ fn named(ways: &[KeyWay]) -> String {
     nouns.join(", ")
 }
 
+fn recovery_text(recovery: &RecoveryKey) -> String {
+    format!(
+        "\nrecovery key: {}\nWrite it down, and keep it apart from this machine: it is not shown again, and without a \
+         key nothing here can be read.\n\n",
+        *recovery.letters()
+    )
+}
+
 fn tell(
     outcome: &Outcome,
     copies: &[std::path::PathBuf],
@@ -313,13 +338,8 @@ fn tell(
             "the notes are {form}: {written} were written, {kept} were so before"
         );
     }
-    if let Some(letters) = recovery {
-        let _ = writeln!(
-            text,
-            "\nrecovery key: {}\nWrite it down, and keep it apart from this machine: it is not shown again, and without a \
-             key nothing here can be read.\n",
-            *letters
-        );
+    if let Some(recovery) = &outcome.recovery {
+        text += &recovery_text(recovery);
     }
     if removed > 0 {
         let _ = writeln!(text, "removed {removed} copies that were in the clear");

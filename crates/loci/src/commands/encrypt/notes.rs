@@ -1,12 +1,15 @@
 //! Seals the notes of an encrypted store, and puts them back into the clear.
 //!
-//! The key of the notes is in `encryption.json` before the first file is sealed, and until the last
-//! one is in the clear, so that whatever moment this is cut off at, every note can be read, and a
-//! second run does the rest.
+//! The key of the notes is in `encryption.json` before the first file is sealed, and stays there, so
+//! that whatever moment this is cut off at, every note can be read, and a second run does the rest.
+//! When the store is put back into the clear, the file of the key stays under another name.
 
+use std::fs;
+use std::io::ErrorKind;
 use std::path::Path;
 
-use loci_keys::{DataKey, KeyFile};
+use loci_archive::files::write_privately;
+use loci_keys::{DataKey, KeyFile, KeySources, Keys, Secret, SubKey};
 use loci_vault::{Resealed, Seal};
 
 use super::{Outcome, current_key, wrapping_failed, write_file};
@@ -19,7 +22,7 @@ use crate::vault::Vault;
 use crate::wiring::Parts;
 
 /// Gives the notes the form, after the rest of the work of `loci encrypt`.
-pub fn give_form(
+pub(super) fn give_form(
     settings: &Settings,
     folder: &Path,
     outcome: &mut Outcome,
@@ -32,11 +35,7 @@ pub fn give_form(
     };
     let resealed = change(settings, folder, &key, &mut outcome.file, form)?;
     drop(alone);
-    for (path, why) in &resealed.left {
-        status_line(format_args!(
-            "warning: the note {path} stays in the clear: {why}"
-        ));
-    }
+    warn_of_left(&resealed);
     // The index has the stamps of the former files, until the next look. The settings may have no
     // way to a new key.
     if outcome.key.is_none()
@@ -48,10 +47,8 @@ pub fn give_form(
     Ok(resealed)
 }
 
-/// Gives the notes the form. The store must be used by no other process.
-///
-/// # Errors
-/// [`Exit::Usage`] if a note cannot be put into the clear; the key stays then.
+/// Gives the notes the form. The store must be used by no other process. A file that cannot be
+/// written or opened stays as it is.
 pub fn change(
     settings: &Settings,
     folder: &Path,
@@ -69,14 +66,6 @@ pub fn change(
         (NotesForm::Clear, None) => Ok(Resealed::default()),
         (NotesForm::Clear, Some(notes)) => {
             let opened = reseal(settings, Seal::opening(notes.clone()))?;
-            if let Some((path, why)) = opened.left.first() {
-                let message = format!(
-                    "{} of the notes cannot be put into the clear, e.g. {path}: {why}; move them away or mend them, and \
-                     repeat: their key is kept until then",
-                    opened.left.len()
-                );
-                return Err(Failure::new(Exit::Usage, message));
-            }
             file.open_notes();
             write_file(folder, file)?;
             Ok(opened)
@@ -87,4 +76,57 @@ pub fn change(
 fn reseal(settings: &Settings, seal: Seal) -> Result<Resealed, Failure> {
     let vault = Vault::of(settings, &settings.data)?.with_seal(seal);
     Ok(vault.notes().reseal()?)
+}
+
+/// Names the files that stay as they were.
+pub fn warn_of_left(resealed: &Resealed) {
+    for (path, why) in &resealed.left {
+        status_line(format_args!("warning: {path} stays as it is: {why}"));
+    }
+}
+
+/// Keeps the file of the key under another name, for sealed notes that turn up after the store was put
+/// back into the clear.
+pub fn keep_key(folder: &Path, file: &KeyFile) -> Result<(), Failure> {
+    let text = file.text().map_err(wrapping_failed)?;
+    let names = (1..).map(former_name).map(|name| folder.join(name));
+    for path in names {
+        match fs::read_to_string(&path) {
+            Ok(there) if there == text => return Ok(()),
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                return write_privately(&path, text.as_bytes()).map_err(|error| {
+                    let message = format!("{} cannot be written: {error}", path.display());
+                    Failure::new(Exit::DataFolder, message)
+                });
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// The key of notes that were sealed before the store was put back into the clear, if one of the
+/// secrets or of the ways of this process leads to it.
+pub fn former_key(settings: &Settings, folder: &Path, secrets: &[Secret]) -> Option<SubKey> {
+    let keys = Keys::new(KeySources {
+        ask: None,
+        ..settings.store.keys.sources().clone()
+    });
+    let files = (1..).map_while(|number| fs::read_to_string(folder.join(former_name(number))).ok());
+    files
+        .filter_map(|text| KeyFile::parse(&text).ok())
+        .filter_map(|file| {
+            let mut secrets = secrets.iter();
+            let known = secrets.find_map(|secret| file.unwrap(secret));
+            known.or_else(|| keys.find(&file, folder).ok())
+        })
+        .filter_map(|key| key.notes_key().cloned())
+        .last()
+}
+
+fn former_name(number: usize) -> String {
+    match number {
+        1 => "encryption-former.json".to_owned(),
+        number => format!("encryption-former-{number}.json"),
+    }
 }
