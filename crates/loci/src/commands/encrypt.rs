@@ -16,7 +16,7 @@ use serde_json::json;
 pub use self::clear::copies_in_the_clear;
 pub use self::swap::swap;
 use self::ways::{name_of, new_secrets, removed_ways};
-use crate::cli;
+use crate::cli::{self, NotesForm};
 use crate::exit::{Exit, Failure};
 use crate::output::{Output, status_line};
 use crate::settings::Settings;
@@ -119,16 +119,7 @@ fn encrypt(settings: &Settings, arguments: &cli::Encrypt) -> Result<Outcome, Fai
     let secrets = new_secrets(settings, arguments, &key, None)?;
     let mut file = wrapped(&key, &secrets, &recovery)?;
     let former = notes::former_key(settings, &folder_of(settings)?, &secrets);
-    let key = match former {
-        None => key,
-        Some(former) => {
-            let notes = file
-                .seal_notes(&key, Some(&former))
-                .map_err(wrapping_failed)?;
-            file.open_notes();
-            key.with_notes_key(notes)
-        }
-    };
+    let key = notes::take_over(&mut file, key, former.as_ref(), NotesForm::Clear)?;
     let report = swap(settings, None, Some((&key, &file)), Some(&recovery))?;
     Ok(Outcome {
         done: format!("encrypted the store; memories in it: {}", report.memories),
@@ -149,18 +140,12 @@ fn rotate(
     let (key, recovery) = new_keys()?;
     let secrets = new_secrets(settings, arguments, &key, Some(old))?;
     let mut file = wrapped(&key, &secrets, &recovery)?;
-    let key = match old_key.notes_key() {
-        None => key,
-        Some(notes) => {
-            let notes = file
-                .seal_notes(&key, Some(notes))
-                .map_err(wrapping_failed)?;
-            if !old.seals_notes() {
-                file.open_notes();
-            }
-            key.with_notes_key(notes)
-        }
+    let form = if old.seals_notes() {
+        NotesForm::Sealed
+    } else {
+        NotesForm::Clear
     };
+    let key = notes::take_over(&mut file, key, old_key.notes_key(), form)?;
     let report = swap(
         settings,
         Some(&old_key),

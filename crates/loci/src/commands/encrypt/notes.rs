@@ -73,6 +73,23 @@ pub fn change(
     }
 }
 
+/// Gives a new key of the store the key that the notes had before, if there is one.
+pub fn take_over(
+    file: &mut KeyFile,
+    key: DataKey,
+    known: Option<&SubKey>,
+    form: NotesForm,
+) -> Result<DataKey, Failure> {
+    if known.is_none() {
+        return Ok(key);
+    }
+    let notes = file.seal_notes(&key, known).map_err(wrapping_failed)?;
+    if form == NotesForm::Clear {
+        file.open_notes();
+    }
+    Ok(key.with_notes_key(notes))
+}
+
 fn reseal(settings: &Settings, seal: Seal) -> Result<Resealed, Failure> {
     let vault = Vault::of(settings, &settings.data)?.with_seal(seal);
     Ok(vault.notes().reseal()?)
@@ -89,20 +106,23 @@ pub fn warn_of_left(resealed: &Resealed) {
 /// back into the clear.
 pub fn keep_key(folder: &Path, file: &KeyFile) -> Result<(), Failure> {
     let text = file.text().map_err(wrapping_failed)?;
-    let names = (1..).map(former_name).map(|name| folder.join(name));
-    for path in names {
+    let unusable = |path: &Path, problem: &str, error: std::io::Error| {
+        let message = format!("{} cannot be {problem}: {error}", path.display());
+        Failure::new(Exit::DataFolder, message)
+    };
+    let mut number = 1;
+    loop {
+        let path = folder.join(former_name(number));
         match fs::read_to_string(&path) {
             Ok(there) if there == text => return Ok(()),
+            Ok(_) => number += 1,
             Err(error) if error.kind() == ErrorKind::NotFound => {
-                return write_privately(&path, text.as_bytes()).map_err(|error| {
-                    let message = format!("{} cannot be written: {error}", path.display());
-                    Failure::new(Exit::DataFolder, message)
-                });
+                return write_privately(&path, text.as_bytes())
+                    .map_err(|error| unusable(&path, "written", error));
             }
-            _ => {}
+            Err(error) => return Err(unusable(&path, "read", error)),
         }
     }
-    Ok(())
 }
 
 /// The key of notes that were sealed before the store was put back into the clear, if one of the
