@@ -44,6 +44,7 @@ mod names;
 mod note;
 mod open_item;
 mod passage;
+mod placement;
 mod principal;
 mod provenance;
 mod record_version;
@@ -89,10 +90,7 @@ pub use identity::{
     Identity, SCOPE_PREFIX, SignInAttempt, SignInGrant, SignInProvider, TokenVerifier,
 };
 pub use job::{FailedJob, Job, JobCounts, JobOutcome, JobStore, check_lease, lease_end_max};
-pub use maintenance::{
-    CheckOutcome, Maintenance, OpenStore, Problem, ProblemKind, ReindexCounts, Repair, RepairStep,
-    ServerCheck, Snapshot,
-};
+pub use maintenance::{CheckOutcome, Maintenance, OpenStore, Problem, ProblemKind, ReindexCounts, Repair, RepairStep, ServerCheck, Snapshot, on_no_cluster};
 pub use memory::{
     ANONYMOUS, Access, Delivery, EnrichmentStatus, Link, Location, Memory, Relation, SPEAKER,
     STANDS_BEHIND, SUMMARY_OF, Thread, Tier, UNREVIEWED, Visibility,
@@ -104,6 +102,7 @@ pub use note::{
 };
 pub use open_item::{Examined, ExaminedUntil, OpenItem, OpenItemStore, ToExamine};
 pub use passage::{Passage, Term, Vector};
+pub use placement::{Placement, Transfer};
 pub use principal::{
     Caller, LOCAL, Ownership, Principal, Reader, Scope, Scopes, is_pseudonym, is_reserved_subject,
     pseudonym,

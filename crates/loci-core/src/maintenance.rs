@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::{Error, Result, Store, Timestamp, TokenStore};
+use crate::{Error, Placement, Result, Space, Store, Timestamp, TokenStore, Transfer};
 
 /// A fault of a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,6 +73,14 @@ pub enum CheckOutcome {
     Faulty,
 }
 
+/// Returns the error of a store whose spaces lie in one place.
+pub fn on_no_cluster() -> Error {
+    Error::invalid(
+        "store",
+        "is on no cluster with Citus, so that all spaces lie in one place (docs/cluster.md)",
+    )
+}
+
 /// The care of an open store, for its administrator.
 pub trait Maintenance: Send + Sync {
     /// Returns whether the store is open only for reading, so that every write fails. One that was
@@ -121,6 +129,37 @@ pub trait Maintenance: Send + Sync {
     /// compared with the clock of the server.
     fn server_checks(&self, now: Timestamp, tell: &mut dyn FnMut(ServerCheck)) {
         let _ = (now, tell);
+    }
+
+    /// Returns where the rows of a space lie on a cluster.
+    ///
+    /// # Errors
+    /// `invalid` if the store is on no cluster; `not_found` if the space has no rows; `unavailable` if
+    /// the cluster cannot be asked.
+    fn placement(&self, space: &Space) -> Result<Placement> {
+        let _ = space;
+        Err(on_no_cluster())
+    }
+
+    /// Gives a space a part of the tables that no other space is in; does nothing if it has one. Writers of
+    /// its former part wait meanwhile, and are refused after ten seconds. Returns its place then.
+    ///
+    /// # Errors
+    /// As [`Maintenance::placement`]; `unavailable` if the cluster refuses, with its reason. The rows are
+    /// then where they were.
+    fn isolate(&self, space: &Space) -> Result<Placement> {
+        let _ = space;
+        Err(on_no_cluster())
+    }
+
+    /// Moves a space to a server, `HOST:PORT`, with the others in its part of the tables; does nothing if it is
+    /// there. Returns its place then.
+    ///
+    /// # Errors
+    /// As [`Maintenance::isolate`]; `invalid` if no such server may have spaces.
+    fn move_space(&self, space: &Space, worker: &str, transfer: Transfer) -> Result<Placement> {
+        let _ = (space, worker, transfer);
+        Err(on_no_cluster())
     }
 
     /// The store as of this moment, to be copied into a file.

@@ -52,7 +52,23 @@ pub(crate) async fn distribute(session: &Session, schema: &str) -> Result<usize>
         session.query(sql, &values![&table, &others]).await?;
     }
     session.note_distribution(true);
+    let_rows_be_replicated(session, schema).await?;
     Ok(tables.len())
+}
+
+/// Lets the rows of tables without a primary key be replicated while they change, because a shard is copied
+/// so to another worker.
+pub(crate) async fn let_rows_be_replicated(session: &Session, schema: &str) -> Result<()> {
+    let sql = "SELECT c.relname::text FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace \
+        JOIN pg_dist_partition AS p ON p.logicalrelid = c.oid \
+        WHERE n.nspname = $1 AND c.relreplident = 'd' AND NOT EXISTS (\
+            SELECT 1 FROM pg_constraint AS k WHERE k.conrelid = c.oid AND k.contype = 'p')";
+    for row in session.query(sql, &values![schema]).await? {
+        let table: String = row.try_get(0)?;
+        let sql = format!("ALTER TABLE @{table} REPLICA IDENTITY FULL");
+        session.batch(&sql).await?;
+    }
+    Ok(())
 }
 
 /// Moves the rows of the whole store to a table of their own.

@@ -10,7 +10,7 @@ use tokio_postgres::tls::MakeTlsConnect;
 use tokio_postgres::{Client, Config, Connection, Error, Socket};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use crate::session::random;
+use crate::random::random;
 
 /// The time for all servers together. The pool waits a second longer for a connection.
 const ATTEMPT_MAX: Duration = Duration::from_secs(9);
@@ -117,6 +117,18 @@ fn alone(config: &Config, place: usize) -> Config {
     if let Some(port) = ports.get(place).or_else(|| ports.first()) {
         one.port(*port);
     }
+    with_rest(one, config)
+}
+
+/// Returns the configuration of a server at another address that is reached as these are.
+pub(crate) fn at(config: &Config, host: &str, port: u16) -> Config {
+    let mut one = Config::new();
+    one.host(host).port(port);
+    with_rest(one, config)
+}
+
+/// Adds all that a configuration says besides the address.
+fn with_rest(mut one: Config, config: &Config) -> Config {
     if let Some(user) = config.get_user() {
         one.user(user);
     }

@@ -44,7 +44,10 @@ mod notes;
 mod open_items;
 mod options;
 mod pending;
+mod placement;
+mod pool;
 mod pooler;
+mod random;
 mod read;
 mod record_versions;
 mod removal;
@@ -69,6 +72,7 @@ mod tunnels;
 mod value;
 mod vectors;
 mod versions;
+mod workers;
 mod writability;
 mod write;
 

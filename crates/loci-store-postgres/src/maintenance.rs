@@ -1,9 +1,13 @@
 //! The care of the store: checks, repairs, indexes.
 
-use loci_core::{Maintenance, Problem, ReindexCounts, Repair, Result, ServerCheck, Timestamp};
+use loci_core::{
+    Maintenance, Placement, Problem, ReindexCounts, Repair, Result, ServerCheck, Space, Timestamp,
+    Transfer,
+};
 
 use crate::check::check;
 use crate::cluster_checks;
+use crate::placement;
 use crate::repair;
 use crate::server_checks;
 use crate::store::PostgresStore;
@@ -29,6 +33,18 @@ impl Maintenance for PostgresStore {
 
     fn reindex(&self, embeddings: bool) -> Result<ReindexCounts> {
         repair::reindex(&self.server, embeddings)
+    }
+
+    fn placement(&self, space: &Space) -> Result<Placement> {
+        placement::of(&self.server, space)
+    }
+
+    fn isolate(&self, space: &Space) -> Result<Placement> {
+        placement::isolate(&self.server, space)
+    }
+
+    fn move_space(&self, space: &Space, worker: &str, transfer: Transfer) -> Result<Placement> {
+        placement::move_to(&self.server, space, worker, transfer)
     }
 
     fn check_write(&self) -> Result<()> {

@@ -46,6 +46,9 @@ pub struct Options {
     pub row_security: bool,
     /// True if migrations distribute the tables by space where the database has the extension Citus.
     pub distributes: bool,
+    /// True if the work of a space connects to the worker of a cluster that has its rows, as the coordinator
+    /// names it; the coordinator passes all on otherwise.
+    pub connects_to_workers: bool,
     /// True if a server may acknowledge commits that are not on its disk. For tests.
     pub allows_unsafe: bool,
     /// Is told what is sent. For tests.
@@ -67,6 +70,7 @@ impl Options {
             creates: true,
             row_security: false,
             distributes: true,
+            connects_to_workers: true,
             allows_unsafe: false,
             observer: None,
         }

@@ -2,6 +2,8 @@
 
 use loci_core::Space;
 
+use crate::value::literal;
+
 /// The rows that a piece of work may read and write. Where row security is on, the server enforces
 /// it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,9 +38,7 @@ impl<'a> Scope<'a> {
             Scope::Space(_) | Scope::Store => format!("space:{}", self.name()),
             Scope::AllSpaces => "all:".to_owned(),
         };
-        // As a literal that means the same whatever `standard_conforming_strings` is.
-        let value = value.replace('\\', "\\\\").replace('\'', "''");
-        format!("SET LOCAL loci.space = E'{value}'")
+        format!("SET LOCAL loci.space = {}", literal(&value))
     }
 }
 

@@ -3,30 +3,22 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::future::poll_fn;
 use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use deadpool_postgres::{
-    Connect, Manager, ManagerConfig, Pool, PoolError, RecyclingMethod, Runtime, TimeoutType,
-};
-use futures_util::FutureExt;
-use futures_util::future::BoxFuture;
-use loci_core::Error;
-use tokio::sync::Notify;
-use tokio::task::JoinHandle;
-use tokio_postgres::{AsyncMessage, Client, Config};
-use tokio_postgres_rustls::MakeRustlsConnect;
+use loci_core::{Error, Space};
 
 use crate::failure::{Failure, Result};
-use crate::hosts::Hosts;
 use crate::options::{Options, Target, prefix};
 use crate::pending::PendingCommits;
+use crate::pool::{Connection, ConnectionPool, OpenConnections, Route, WAIT_MAX, unavailable};
+use crate::random::random;
 use crate::scope::Scope;
-use crate::session::{Session, SharedState, random};
-use crate::{schema, tls};
+use crate::session::{Session, SharedState};
+use crate::workers::{SpaceRoute, WORKER_CONNECT_MAX, Workers};
+use crate::{schema, tls, workers};
 
 /// The time for which work is started again that the server ended or lost.
 const RETRY_MAX: Duration = Duration::from_secs(10);
@@ -39,14 +31,9 @@ const LAST_ATTEMPT: u32 = 40;
 /// The time after an answer of the server in which its absence counts as a pause, e.g. a restart or a
 /// failover, which calls wait for.
 const RECENT_MAX: Duration = Duration::from_mins(1);
-/// The time in which a server that did not answer a new connection gets no further one, because a command
-/// asks it several times, and each would wait.
-const HUNG_FOR: Duration = Duration::from_secs(5);
 /// The number of times that a piece of work looks at the schema again: another one may just note
 /// what it saw before row security was turned on.
 const LOOKS_MAX: u32 = 3;
-/// The time that a caller waits for a connection of the pool.
-pub(crate) const WAIT_MAX: Duration = Duration::from_secs(10);
 /// The time that the end of a store waits until its connections have said that they end. The server
 /// logs a broken connection otherwise.
 const END_MAX: Duration = Duration::from_millis(100);
@@ -55,7 +42,8 @@ const END_MAX: Duration = Duration::from_millis(100);
 pub(crate) struct Server {
     /// `None` only while it is dropped.
     runtime: Option<tokio::runtime::Runtime>,
-    pool: Pool,
+    pool: ConnectionPool,
+    workers: Workers,
     pub(crate) shared: Arc<SharedState>,
     /// True if the server and the schema were checked and are fit.
     is_ready: AtomicBool,
@@ -70,17 +58,6 @@ pub(crate) struct Server {
     /// The newest change of each space that this process has committed.
     committed: Mutex<HashMap<String, i64>>,
     open: Arc<OpenConnections>,
-    warnings: Mutex<Warnings>,
-}
-
-/// The number of warnings that came on each connection, by the address of its cache of statements. One
-/// connection must not take the warnings of another for those of its commit: a cluster warns each that
-/// works on a dead worker.
-type Warnings = HashMap<usize, Arc<AtomicU64>>;
-
-tokio::task_local! {
-    /// The number of warnings of a connection that is made.
-    static NEW_WARNINGS: Arc<AtomicU64>;
 }
 
 /// When the server last did what it was asked.
@@ -88,23 +65,6 @@ tokio::task_local! {
 pub(crate) struct LastAnswers {
     pub(crate) any: LastAnswer,
     pub(crate) write: LastAnswer,
-    /// When it last took a connection and did not answer, unless it did since.
-    hung: Mutex<Option<Instant>>,
-}
-
-impl LastAnswers {
-    fn hung(&self) -> MutexGuard<'_, Option<Instant>> {
-        self.hung.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Returns true if it hung a moment ago.
-    fn hangs(&self) -> bool {
-        self.hung().is_some_and(|at| at.elapsed() < HUNG_FOR)
-    }
-
-    fn note_hung(&self, hangs: bool) {
-        *self.hung() = hangs.then(Instant::now);
-    }
 }
 
 /// When the server last did something, and how often it then did not.
@@ -144,41 +104,6 @@ impl LastAnswer {
     }
 }
 
-/// The number of connections that the server has not heard the end of.
-#[derive(Debug, Default)]
-struct OpenConnections {
-    number: AtomicU64,
-    /// Told when the last one has ended.
-    none: Notify,
-}
-
-impl OpenConnections {
-    /// Waits for the end of all connections.
-    async fn wait(&self) {
-        while self.number.load(Ordering::SeqCst) > 0 {
-            self.none.notified().await;
-        }
-    }
-}
-
-/// Counts a connection while it lives.
-struct OpenConnection(Arc<OpenConnections>);
-
-impl OpenConnection {
-    fn of(open: &Arc<OpenConnections>) -> Self {
-        open.number.fetch_add(1, Ordering::SeqCst);
-        OpenConnection(Arc::clone(open))
-    }
-}
-
-impl Drop for OpenConnection {
-    fn drop(&mut self) {
-        if self.0.number.fetch_sub(1, Ordering::SeqCst) == 1 {
-            self.0.none.notify_one();
-        }
-    }
-}
-
 impl fmt::Debug for Server {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
@@ -199,9 +124,7 @@ impl Server {
             target.config.application_name(process_name());
         }
         let prefix = prefix(&options.schema)?;
-        let unavailable = |error: &dyn fmt::Display| {
-            Error::unavailable(format!("connections cannot be set up: {error}"))
-        };
+        let tls = tls::connector(&target.trust)?;
         // The thread that waits for the server drives the connections, its own and other threads':
         // a thread only for that would cost two changes of threads for each round trip.
         let runtime = tokio::runtime::Builder::new_current_thread()
@@ -209,25 +132,21 @@ impl Server {
             .build()
             .map_err(|error| unavailable(&error))?;
         let open = Arc::<OpenConnections>::default();
-        let connector = Connector {
-            tls: tls::connector(&target.trust)?,
-            hosts: Arc::new(Hosts::of(&target.config)),
-            open: Arc::clone(&open),
-        };
-        let recycling = ManagerConfig {
-            recycling_method: RecyclingMethod::Fast,
-        };
         let connections = options.connections_max.max(2);
-        let pool = Pool::builder(Manager::from_connect(target.config, connector, recycling))
-            .max_size(connections)
-            .wait_timeout(Some(WAIT_MAX))
-            .create_timeout(Some(WAIT_MAX))
-            .runtime(Runtime::Tokio1)
-            .build()
-            .map_err(|error| unavailable(&error))?;
+        let route = |config, connect_max| Route {
+            config,
+            tls: tls.clone(),
+            open: Arc::clone(&open),
+            connections_max: connections,
+            connect_max,
+            system: None,
+        };
+        let pool = ConnectionPool::new(route(target.config.clone(), WAIT_MAX))?;
+        let workers = Workers::new(route(target.config, WORKER_CONNECT_MAX));
         Ok(Server {
             runtime: Some(runtime),
             pool,
+            workers,
             shared: Arc::new(SharedState::new(prefix, &options)),
             is_ready: AtomicBool::new(false),
             preparing: tokio::sync::Mutex::default(),
@@ -237,7 +156,6 @@ impl Server {
             pending: Arc::new(PendingCommits::new(connections)),
             committed: Mutex::default(),
             open,
-            warnings: Mutex::default(),
         })
     }
 
@@ -245,9 +163,16 @@ impl Server {
         &self.options
     }
 
-    /// Returns the numbers of connections.
+    /// Returns the numbers of connections, to all servers of the store together.
     pub(crate) fn pool_status(&self) -> deadpool_postgres::Status {
-        self.pool.status()
+        let mut sum = self.pool.status();
+        for status in self.workers.statuses() {
+            sum.max_size += status.max_size;
+            sum.size += status.size;
+            sum.available += status.available;
+            sum.waiting += status.waiting;
+        }
+        sum
     }
 
     /// Returns the number of round trips so far.
@@ -315,41 +240,46 @@ impl Server {
         self.connect(scope).await
     }
 
-    /// Returns a connection, whatever the schema is.
+    /// Returns a connection, whatever the schema is: to the worker that has the rows of a space, where
+    /// that is known, and to the server of the setting otherwise.
     pub(crate) async fn connect(&self, scope: Scope<'_>) -> Result<Session> {
         // Takes in what came while no thread drove the connections, e.g. their ends.
         tokio::task::yield_now().await;
-        let (client, warnings) = self.client().await?;
-        let shared = Arc::clone(&self.shared);
-        Ok(Session::new(client, warnings, shared, scope))
+        if let Scope::Space(space) = scope
+            && self.shared.is_distributed()
+            && self.options.connects_to_workers
+            && let Some(connection) = self.to_worker(space).await?
+        {
+            return Ok(Session::new(connection, Arc::clone(&self.shared), scope));
+        }
+        self.to_server(scope).await
     }
 
-    /// Returns a connection of the pool, and the number of warnings on it. If a server hangs, an attempt takes all of [`WAIT_MAX`], so that
-    /// the next ones of [`HUNG_FOR`] are refused at once, unless a connection is there.
-    async fn client(&self) -> Result<(deadpool_postgres::Object, Arc<AtomicU64>)> {
-        let refusal = || Failure::Unreachable(PoolError::Timeout(TimeoutType::Create));
-        let status = self.pool.status();
-        let is_made = status.available == 0 && status.size < status.max_size;
-        if is_made && self.answers.hangs() {
-            return Err(refusal());
+    /// Forgets where a space lies, because it may lie elsewhere now.
+    pub(crate) fn forget_place(&self, space: &Space) {
+        self.workers.forget(space.as_str());
+    }
+
+    /// Returns a connection to the server of the setting.
+    async fn to_server(&self, scope: Scope<'_>) -> Result<Session> {
+        let connection = self.pool.connection().await?;
+        Ok(Session::new(connection, Arc::clone(&self.shared), scope))
+    }
+
+    /// Returns a connection to the worker that has the rows of a space; `None` if none can be had, so that
+    /// the coordinator is asked, which has the reason.
+    async fn to_worker(&self, space: &Space) -> Result<Option<Connection>> {
+        let way = if let Some(way) = self.workers.known(space.as_str()) {
+            way
+        } else {
+            let session = self.to_server(space.into()).await?;
+            let place = workers::find(&session, space).await?;
+            self.workers.note(space.as_str(), place)
+        };
+        match way {
+            SpaceRoute::Worker(worker) => worker.connection().await,
+            SpaceRoute::Coordinator => Ok(None),
         }
-        let fresh = Arc::<AtomicU64>::default();
-        let client = NEW_WARNINGS
-            .scope(Arc::clone(&fresh), self.pool.get())
-            .await;
-        let hangs = matches!(client, Err(PoolError::Timeout(TimeoutType::Create)));
-        self.answers.note_hung(hangs);
-        let client = client?;
-        let place = Arc::as_ptr(&client.statement_cache).addr();
-        let mut known = self.warnings.lock().unwrap_or_else(PoisonError::into_inner);
-        if deadpool_postgres::Object::metrics(&client).recycle_count == 0 {
-            // The task of a connection holds its number as long as it lives.
-            known.retain(|_, warnings| Arc::strong_count(warnings) > 1);
-            known.insert(place, fresh);
-        }
-        let warnings = known.get(&place).map(Arc::clone).unwrap_or_default();
-        drop(known);
-        Ok((client, warnings))
     }
 
     /// Reads in a scope by one statement or several, each as of its own moment. Starts again if the
@@ -427,6 +357,7 @@ impl Drop for Server {
             return;
         };
         self.pool.close();
+        self.workers.close();
         // Nothing may block where an asynchronous runtime drops the store.
         if tokio::runtime::Handle::try_current().is_err() {
             let open = Arc::clone(&self.open);
@@ -510,59 +441,6 @@ pub(crate) fn is_over(since: Instant) -> bool {
 /// Returns a random number of at least 0 and less than 1.
 fn random_share() -> f64 {
     (random() >> 11) as f64 / (1_u64 << 53) as f64
-}
-
-/// Makes connections, and counts the warnings that come on them.
-struct Connector {
-    tls: MakeRustlsConnect,
-    hosts: Arc<Hosts>,
-    open: Arc<OpenConnections>,
-}
-
-impl Connect for Connector {
-    fn connect(
-        &self,
-        _: &Config,
-    ) -> BoxFuture<'_, std::result::Result<(Client, JoinHandle<()>), tokio_postgres::Error>> {
-        let (hosts, tls) = (Arc::clone(&self.hosts), self.tls.clone());
-        let warnings = NEW_WARNINGS.try_with(Arc::clone).unwrap_or_default();
-        let open = Arc::clone(&self.open);
-        async move {
-            let (client, mut connection) = hosts.connect(&tls).await?;
-            let open = OpenConnection::of(&open);
-            let drive = async move {
-                let _open = open;
-                // Warnings of the beginning, as of a collation of another version, come before the
-                // connection waits for the first time, and say nothing of a commit.
-                let mut has_begun = false;
-                loop {
-                    let next = poll_fn(|context| {
-                        let next = connection.poll_message(context);
-                        has_begun |= next.is_pending();
-                        next
-                    });
-                    match next.await {
-                        Some(Ok(AsyncMessage::Notice(notice))) => {
-                            if notice.code().code().starts_with("01") {
-                                tracing::warn!("PostgreSQL warns: {}", notice.message());
-                                warnings.fetch_add(u64::from(has_begun), Ordering::SeqCst);
-                            }
-                        }
-                        Some(Ok(_)) => {}
-                        Some(Err(error)) => {
-                            tracing::debug!(%error, "a connection to PostgreSQL ended");
-                            return;
-                        }
-                        None => return,
-                    }
-                }
-            };
-            // The pool ends the task that it gets, before the server has heard of the end.
-            tokio::spawn(drive);
-            Ok((client, tokio::spawn(async {})))
-        }
-        .boxed()
-    }
 }
 
 #[cfg(test)]

@@ -18,6 +18,7 @@ use tokio_postgres::{Row, RowStream};
 use crate::citus;
 use crate::failure::{Result, stalled, unanswered};
 use crate::options::{Observer, Options};
+use crate::pool::Connection;
 use crate::pooler;
 use crate::scope::Scope;
 use crate::value::{Value, read_record, values};
@@ -26,9 +27,6 @@ use crate::value::{Value, read_record, values};
 pub(crate) struct SharedState {
     /// The schema, followed by a point.
     pub(crate) prefix: String,
-    /// True if statements have names, so that the server parses each once for a connection. Not
-    /// behind a pooler that gives each transaction another connection, nor before that is known.
-    pub(crate) is_named: AtomicBool,
     /// True if the tables keep the spaces apart by themselves, so that transactions declare their
     /// scopes.
     is_walled: AtomicBool,
@@ -51,7 +49,6 @@ impl SharedState {
     pub(crate) fn new(prefix: String, options: &Options) -> Self {
         SharedState {
             prefix,
-            is_named: AtomicBool::new(false),
             is_walled: AtomicBool::new(false),
             is_distributed: AtomicBool::new(false),
             trips: AtomicU64::new(0),
@@ -60,6 +57,11 @@ impl SharedState {
             is_stalled: AtomicBool::new(false),
             observer: options.observer.clone(),
         }
+    }
+
+    /// Returns true if the tables are distributed over the nodes of a cluster.
+    pub(crate) fn is_distributed(&self) -> bool {
+        self.is_distributed.load(Ordering::Relaxed)
     }
 
     /// Notes a commit whose answer is not waited for any longer.
@@ -88,6 +90,8 @@ pub(crate) struct Session {
     /// True if its statements have names. It stays so for a session: a statement that is parsed
     /// between others that are sent together would come after them.
     is_named: bool,
+    /// True if statements of the next session on a connection to this server have names.
+    names: Arc<AtomicBool>,
     /// The statement that declares the scope of its work.
     declaration: String,
     /// True if its work concerns only what belongs to the whole store.
@@ -132,18 +136,16 @@ struct PreparedStatement<'a> {
 }
 
 impl Session {
-    pub(crate) fn new(
-        client: Object,
-        warnings: Arc<AtomicU64>,
-        shared: Arc<SharedState>,
-        scope: Scope<'_>,
-    ) -> Self {
-        let is_named = shared.is_named.load(Ordering::Relaxed);
+    pub(crate) fn new(connection: Connection, shared: Arc<SharedState>, scope: Scope<'_>) -> Self {
+        // A node of Citus keeps a plan for each time that it runs a parsed statement on its own rows, 20 kB
+        // each, until the connection ends.
+        let is_named = connection.is_named.load(Ordering::Relaxed) && !shared.is_distributed();
         Session {
-            client: Some(client),
-            warnings,
+            client: Some(connection.client),
+            warnings: connection.warnings,
             shared,
             is_named,
+            names: connection.is_named,
             declaration: scope.declaration(),
             is_of_store: scope == Scope::Store,
             in_transaction: AtomicBool::new(false),
@@ -167,7 +169,12 @@ impl Session {
 
     /// Returns true if the tables are distributed over the nodes of a cluster.
     pub(crate) fn is_distributed(&self) -> bool {
-        self.shared.is_distributed.load(Ordering::Relaxed)
+        self.shared.is_distributed()
+    }
+
+    /// Returns true if the rows that it meets may move to another node while it works.
+    pub(crate) fn may_move(&self) -> bool {
+        self.is_distributed() && !self.is_of_store
     }
 
     /// Notes whether the tables keep the spaces apart by themselves.
@@ -189,7 +196,7 @@ impl Session {
         } else {
             begin.into()
         };
-        if self.is_distributed() && !self.is_of_store {
+        if self.may_move() {
             citus::beginning(&declared)
         } else {
             vec![declared]
@@ -207,7 +214,7 @@ impl Session {
     /// Notes whether a pooler lies between. Until that is known, statements have no names, which works
     /// with every pooler and costs the server their parsing.
     pub(crate) fn note_pooler(&self, is_between: bool) {
-        self.shared.is_named.store(!is_between, Ordering::Relaxed);
+        self.names.store(!is_between, Ordering::Relaxed);
     }
 
     /// Returns the number of the process that serves this connection, as the client was told it; `None`
@@ -613,10 +620,4 @@ async fn all_in_order<F: Future>(futures: impl Iterator<Item = F>) -> Vec<F::Out
     all.iter_mut()
         .filter_map(|future| future.as_mut().take_output())
         .collect()
-}
-
-/// Returns a random number.
-pub(crate) fn random() -> u64 {
-    // Without the generator of the operating system, the time tells transactions apart.
-    getrandom::u64().unwrap_or_else(|_| Instant::now().elapsed().subsec_nanos().into())
 }

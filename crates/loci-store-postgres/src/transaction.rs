@@ -12,8 +12,9 @@ use loci_text::analysis;
 use tokio_postgres::Row;
 
 use crate::failure::{Result, conflict};
+use crate::random::random;
 use crate::row::{ExistingMemory, FOUND_COLUMNS, Place};
-use crate::session::{Session, Statement, random};
+use crate::session::{Session, Statement};
 use crate::value::{Columns, Value, values};
 
 /// The facts that a transaction reads together with the lock, because its changes need it.
@@ -105,8 +106,9 @@ pub(crate) const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
     SET LOCAL idle_in_transaction_session_timeout = '5s'";
 const BEGIN_REBUILDABLE: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SET LOCAL lock_timeout = '10s'; \
     SET LOCAL idle_in_transaction_session_timeout = '5s'; SET LOCAL synchronous_commit = off";
-const LOCK: &str = "SELECT version, rows, audits, embedded, expires_from, deleted_from, audited_from, wiped_from, \
-    trimmed, analysis FROM @space WHERE space = $1 FOR UPDATE";
+/// The columns of the row of a space.
+const SPACE_COLUMNS: &str = "version, rows, audits, embedded, expires_from, deleted_from, audited_from, wiped_from, \
+    trimmed, analysis";
 
 /// The name under which a transaction is found again.
 pub(crate) struct Commit {
@@ -117,7 +119,7 @@ pub(crate) struct Commit {
 
 impl<'a> Transaction<'a> {
     pub(crate) async fn begin(session: &'a Session, name: &'a str, needs: &Needs) -> Result<Self> {
-        let statements = questions(name, needs);
+        let statements = questions(session, name, needs);
         let (memories, notes) = (&needs.memories, &needs.notes);
         let begin = if needs.is_rebuildable {
             BEGIN_REBUILDABLE
@@ -509,8 +511,8 @@ pub(crate) fn check_analysis(version: i64) -> Result<()> {
 }
 
 /// Returns the statements that lock the space and read what the changes need.
-fn questions(name: &str, needs: &Needs) -> Vec<Statement> {
-    let mut statements: Vec<Statement> = vec![(LOCK.to_owned(), values![name])];
+fn questions(session: &Session, name: &str, needs: &Needs) -> Vec<Statement> {
+    let mut statements = vec![lock_statement(session, name)];
     let mut ask = |is_needed: bool, sql: &str, list: Value| {
         if is_needed {
             statements.push((sql.to_owned(), vec![Value::from(name), list]));
@@ -541,6 +543,18 @@ fn questions(name: &str, needs: &Needs) -> Vec<Statement> {
         vec![0_i64].into(),
     );
     statements
+}
+
+/// Returns the statement that locks the row of a space until the transaction ends, and reads it. On a cluster
+/// it changes the row: Citus waits with the move of a shard for a transaction that has changed rows there, and
+/// not for one that has only locked some, whose lock would be left behind on the former worker.
+pub(crate) fn lock_statement(session: &Session, name: &str) -> Statement {
+    let sql = if session.may_move() {
+        format!("UPDATE @space SET version = version WHERE space = $1 RETURNING {SPACE_COLUMNS}")
+    } else {
+        format!("SELECT {SPACE_COLUMNS} FROM @space WHERE space = $1 FOR UPDATE")
+    };
+    (sql, values![name])
 }
 
 /// Lowers a bound to a time, if there is one.

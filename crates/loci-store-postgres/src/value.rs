@@ -184,3 +184,9 @@ pub(crate) fn digest(names: &[Option<&str>]) -> Vec<u8> {
     }
     hash.finalize()[..LENGTH].to_vec()
 }
+
+/// Returns a text as a literal that means the same whatever `standard_conforming_strings` is.
+pub(crate) fn literal(text: &str) -> String {
+    let escaped = text.replace('\\', "\\\\").replace('\'', "''");
+    format!("E'{escaped}'")
+}

@@ -5,9 +5,9 @@ use std::sync::atomic::Ordering;
 
 use loci_core::Result;
 
+use crate::random::random;
 use crate::scope::Scope;
 use crate::server::{Retry, Server};
-use crate::session::random;
 use crate::transaction::BEGIN;
 use crate::value::values;
 

@@ -8,10 +8,13 @@ use loci_core::{Error, Space};
 use tokio_postgres::error::SqlState;
 
 use crate::failure::{Failure, Result, unanswered};
+use crate::pool::WAIT_MAX;
 use crate::scope::Scope;
-use crate::server::{Retry, Server, WAIT_MAX};
+use crate::server::{Retry, Server};
 use crate::session::Session;
-use crate::transaction::{BEGIN, Commit, Needs, Transaction, create_space_statement};
+use crate::transaction::{
+    BEGIN, Commit, Needs, Transaction, create_space_statement, lock_statement,
+};
 use crate::value::values;
 
 impl Server {
@@ -181,10 +184,7 @@ impl Server {
         // Both wait for the end of the transaction, should the server still work on it: the first for
         // one that creates the row of its space, the lock for any other.
         let create = create_space_statement(name);
-        let lock = (
-            "SELECT 1 FROM @space WHERE space = $1 FOR UPDATE".to_owned(),
-            values![name],
-        );
+        let lock = lock_statement(&session, name);
         let change = (
             "SELECT 1 FROM @change WHERE space = $1 AND number = $2 AND writer = $3".to_owned(),
             values![name, commit.first_change, commit.writer],

@@ -34,6 +34,7 @@ pub mod review;
 pub mod search;
 pub mod serve;
 pub mod show;
+pub mod space;
 pub mod stats;
 pub mod token;
 pub mod trust;

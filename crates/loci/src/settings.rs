@@ -819,6 +819,7 @@ mod tests {
                     migrates: false,
                     row_security: true,
                     distributes: false,
+                    connects_to_workers: true,
                 },
                 keys: settings.store.keys.clone(),
             }
@@ -993,7 +994,7 @@ mod tests {
             (
                 "store_citus = \"on\"\n",
                 &[],
-                "is `on`; give one of auto, off",
+                "is `on`; give one of auto, coordinator, off",
             ),
             (
                 "conversation_views = 1\n",

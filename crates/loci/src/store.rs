@@ -48,6 +48,10 @@ pub enum StorePlace {
 
 /// The options of a store on a server.
 #[derive(Clone, PartialEq, Eq)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a setting of its own"
+)]
 pub struct ServerSettings {
     /// The schema with the tables.
     pub schema: String,
@@ -67,6 +71,8 @@ pub struct ServerSettings {
     pub row_security: bool,
     /// True if tables are distributed where the database has the extension Citus.
     pub distributes: bool,
+    /// True if the work of a space connects to the worker of a cluster that has its rows.
+    pub connects_to_workers: bool,
 }
 
 /// Without the password.
@@ -121,6 +127,7 @@ impl StoreSettings {
             migrates,
             row_security,
             distributes,
+            connects_to_workers,
         } = self.server.clone();
         loci_store_postgres::Options {
             password,
@@ -132,6 +139,7 @@ impl StoreSettings {
             migrates,
             row_security,
             distributes,
+            connects_to_workers,
             ..loci_store_postgres::Options::new(url)
         }
     }
@@ -412,6 +420,7 @@ mod tests {
                 migrates: true,
                 row_security: false,
                 distributes: true,
+                connects_to_workers: true,
             },
             keys: Keys::default(),
         };

@@ -32,7 +32,7 @@ const LOCAL: [&str; 8] = [
     "token",
 ];
 
-fn in_space(name: &str, id: &str) -> Memory {
+pub fn in_space(name: &str, id: &str) -> Memory {
     Memory {
         space: Space::parse("space", name).unwrap(),
         ..memory(id)
@@ -430,14 +430,14 @@ const DEAD: Duration = Duration::from_secs(25);
 
 /// What a space was told: the ids of memories that are stored, and each refusal with the time of the call.
 #[derive(Debug, Default)]
-struct Told {
-    stored: Vec<String>,
-    refused: Vec<(Duration, String)>,
-    slowest: Duration,
+pub struct Told {
+    pub stored: Vec<String>,
+    pub refused: Vec<(Duration, String)>,
+    pub slowest: Duration,
 }
 
 /// Ends the writers when it is dropped.
-struct Stop<'a>(&'a AtomicBool);
+pub struct Stop<'a>(pub &'a AtomicBool);
 
 impl Drop for Stop<'_> {
     fn drop(&mut self) {
@@ -445,14 +445,14 @@ impl Drop for Stop<'_> {
     }
 }
 
-/// Writes in a space until it is told to stop.
-fn write_on(store: &PostgresStore, space: &str, is_over: &AtomicBool) -> Told {
+/// Writes in a space until it is told to stop; the ids begin with the name of the writer.
+pub fn write_on(store: &PostgresStore, space: &str, writer: &str, is_over: &AtomicBool) -> Told {
     let mut told = Told::default();
     for number in 0.. {
         if is_over.load(Ordering::Relaxed) {
             break;
         }
-        let id = format!("{space} {number}");
+        let id = format!("{writer} {number}");
         let begin = Instant::now();
         match store.commit(put(&in_space(space, &id), vec![passage("word")])) {
             Ok(()) => told.stored.push(id),
@@ -480,7 +480,7 @@ fn kill(folder: &str) -> i32 {
     lines[3].parse().unwrap()
 }
 
-fn pause(time: Duration) {
+pub fn pause(time: Duration) {
     let (_keep, end) = std::sync::mpsc::channel::<()>();
     let _ = end.recv_timeout(time);
 }
@@ -510,7 +510,7 @@ fn a_dead_worker_stops_its_own_spaces() {
     let (told, port) = thread::scope(|scope| {
         let writing: Vec<_> = names
             .iter()
-            .map(|name| scope.spawn(|| write_on(&store, name, &is_over)))
+            .map(|name| scope.spawn(|| write_on(&store, name, name, &is_over)))
             .collect();
         // A panic ends the others, too.
         let _stop = Stop(&is_over);

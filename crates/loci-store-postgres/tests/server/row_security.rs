@@ -182,7 +182,13 @@ fn a_statement_that_forgets_the_space_stays_in_the_one_that_was_declared() {
                 "UPDATE @memory SET space = 'other'",
             ] {
                 let refused = run("space:main", sql).await.unwrap_err();
-                assert_eq!(refused, SqlState::INSUFFICIENT_PRIVILEGE, "{sql}");
+                // Citus lets no statement change the column that says where a row lies.
+                let expected = if has_cluster() && sql.starts_with("UPDATE") {
+                    SqlState::FEATURE_NOT_SUPPORTED
+                } else {
+                    SqlState::INSUFFICIENT_PRIVILEGE
+                };
+                assert_eq!(refused, expected, "{sql}");
                 let undeclared = run("", sql).await.unwrap_err();
                 assert_eq!(undeclared, fails, "{sql}");
             }

@@ -8,7 +8,7 @@ use super::Cli;
 pub type Examples = (&'static str, [&'static str; 2]);
 
 /// The examples, in the order of the commands.
-pub const EXAMPLES: [Examples; 55] = [
+pub const EXAMPLES: [Examples; 58] = [
     (
         "serve",
         [
@@ -244,6 +244,21 @@ pub const EXAMPLES: [Examples; 55] = [
         [
             "loci token revoke 3b0f6a7c91de",
             "loci token revoke 3b0f6a7c91de --json",
+        ],
+    ),
+    (
+        "space show",
+        ["loci space show main", "loci space show acme --json"],
+    ),
+    (
+        "space isolate",
+        ["loci space isolate acme", "loci space isolate acme --json"],
+    ),
+    (
+        "space move",
+        [
+            "loci space move acme db3.example.org:5432",
+            "loci space move acme 10.0.0.7:5432 --block-writes",
         ],
     ),
     ("model list", ["loci model list", "loci model list --json"]),

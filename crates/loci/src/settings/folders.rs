@@ -99,6 +99,7 @@ impl Values {
                 migrates: self.text(&STORE_MIGRATE) != Some("never"),
                 row_security: self.get(&STORE_ROW_SECURITY)?,
                 distributes: self.text(&STORE_CITUS) != Some("off"),
+                connects_to_workers: self.text(&STORE_CITUS) != Some("coordinator"),
             },
             keys: self.keys()?,
         };

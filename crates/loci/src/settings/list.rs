@@ -104,8 +104,8 @@ settings! {
     /// The distribution of the tables of a store on a server.
     STORE_CITUS: String = {
         key: "store_citus", variable: "LOCI_STORE_CITUS",
-        default: DefaultValue::Text("auto"), form: ValueType::Choice(&["auto", "off"]),
-        meaning: "Whether loci distributes new tables of a store on a server over the nodes of a cluster where the database has the extension Citus (auto), or makes plain tables (off)",
+        default: DefaultValue::Text("auto"), form: ValueType::Choice(&["auto", "coordinator", "off"]),
+        meaning: "Whether loci distributes new tables of a store on a server over the nodes of a cluster where the database has the extension Citus, and connects to the worker of a space by itself (auto) or passes all through the coordinator (coordinator), or makes plain tables (off)",
     };
     /// The folder of notes.
     VAULT: String = {

@@ -91,6 +91,23 @@ fn machines_share_what_their_agents_file() {
     refused.failed(2, "works on the files of a store");
 }
 
+/// Only a cluster has workers that a space could lie on.
+#[test]
+fn spaces_lie_in_one_place_without_a_cluster() {
+    let schema = schema();
+    for place in [Place::new(), machine(&schema)] {
+        place.add(&["Tea is at four."]);
+        for command in [
+            &["show", "main"] as &[&str],
+            &["isolate", "main"],
+            &["move", "main", "127.0.0.1:5432"],
+        ] {
+            let command = [&["space"], command].concat();
+            place.run(&command).failed(2, "no cluster with Citus");
+        }
+    }
+}
+
 #[test]
 fn notes_are_kept_where_their_folder_is_named() {
     let schema = schema();
