@@ -246,6 +246,16 @@ pub(crate) fn memory_conflict(id: &MemoryId, problem: &str) -> Failure {
     Error::about(ErrorCode::Conflict, "memory", format!("`{id}` {problem}")).into()
 }
 
+/// Returns the failure of work that a server did not start in its time.
+pub(crate) fn silent(limit: Duration) -> Failure {
+    Error::unavailable(format!(
+        "the server that has this space does not answer for {} seconds, and nothing was stored; try again when it \
+         answers (`loci doctor` names it)",
+        limit.as_secs()
+    ))
+    .into()
+}
+
 /// Returns the failure of a commit that the server has not answered in time.
 pub(crate) fn unanswered(limit: Duration) -> Failure {
     let seconds = limit.as_secs();

@@ -62,6 +62,7 @@ mod server;
 mod server_checks;
 mod session;
 mod settings;
+mod shared_state;
 mod source_files;
 mod store;
 mod tls;

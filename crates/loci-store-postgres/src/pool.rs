@@ -34,9 +34,33 @@ pub(crate) struct ConnectionPool {
     /// True if statements have names, so that the server parses each once for a connection. Not
     /// behind a pooler that gives each transaction another connection, nor before that is known.
     is_named: Arc<AtomicBool>,
-    /// When it last took a connection and did not answer, unless it did since.
-    hung: Mutex<Option<Instant>>,
+    silence: Arc<Silence>,
+    /// True if what is asked on a connection is not waited for without end.
+    limits_answers: bool,
     warnings: Mutex<Warnings>,
+}
+
+/// When a server last took a connection or a statement and did not answer.
+#[derive(Debug, Default)]
+pub(crate) struct Silence(Mutex<Option<Instant>>);
+
+impl Silence {
+    fn at(&self) -> MutexGuard<'_, Option<Instant>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn note(&self) {
+        *self.at() = Some(Instant::now());
+    }
+
+    fn end(&self) {
+        *self.at() = None;
+    }
+
+    /// Returns true if that was a moment ago.
+    fn is_recent(&self) -> bool {
+        self.at().is_some_and(|at| at.elapsed() < HUNG_FOR)
+    }
 }
 
 /// A connection of a pool.
@@ -46,6 +70,8 @@ pub(crate) struct Connection {
     pub(crate) warnings: Arc<AtomicU64>,
     /// True if its statements have names; of all connections of the pool.
     pub(crate) is_named: Arc<AtomicBool>,
+    /// Noted where an answer does not come in its time, where that is limited.
+    pub(crate) silence: Option<Arc<Silence>>,
 }
 
 /// The way to a server.
@@ -87,7 +113,8 @@ impl ConnectionPool {
         Ok(ConnectionPool {
             pool: pool.build().map_err(|error| unavailable(&error))?,
             is_named: Arc::default(),
-            hung: Mutex::default(),
+            silence: Arc::default(),
+            limits_answers: route.system.is_some(),
             warnings: Mutex::default(),
         })
     }
@@ -108,15 +135,19 @@ impl ConnectionPool {
         let refusal = || Failure::Unreachable(PoolError::Timeout(TimeoutType::Create));
         let status = self.pool.status();
         let is_made = status.available == 0 && status.size < status.max_size;
-        if is_made && self.hangs() {
+        // A connection that is there may lead to a server that is stopped.
+        if (is_made || self.limits_answers) && self.silence.is_recent() {
             return Err(refusal());
         }
         let fresh = Arc::<AtomicU64>::default();
         let client = NEW_WARNINGS
             .scope(Arc::clone(&fresh), self.pool.get())
             .await;
-        let hangs = matches!(client, Err(PoolError::Timeout(TimeoutType::Create)));
-        *self.hung() = hangs.then(Instant::now);
+        if matches!(client, Err(PoolError::Timeout(TimeoutType::Create))) {
+            self.silence.note();
+        } else {
+            self.silence.end();
+        }
         let client = client?;
         let place = Arc::as_ptr(&client.statement_cache).addr();
         let mut known = self.warnings.lock().unwrap_or_else(PoisonError::into_inner);
@@ -131,16 +162,8 @@ impl ConnectionPool {
             client,
             warnings,
             is_named: Arc::clone(&self.is_named),
+            silence: self.limits_answers.then(|| Arc::clone(&self.silence)),
         })
-    }
-
-    fn hung(&self) -> MutexGuard<'_, Option<Instant>> {
-        self.hung.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Returns true if the server hung a moment ago.
-    fn hangs(&self) -> bool {
-        self.hung().is_some_and(|at| at.elapsed() < HUNG_FOR)
     }
 }
 

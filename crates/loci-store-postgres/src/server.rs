@@ -10,14 +10,15 @@ use std::time::{Duration, Instant};
 
 use loci_core::{Error, Space};
 
-use crate::failure::{Failure, Result};
+use crate::failure::{Failure, Result, silent};
 use crate::options::{Options, Target, prefix};
 use crate::pending::PendingCommits;
 use crate::pool::{Connection, ConnectionPool, OpenConnections, Route, WAIT_MAX, unavailable};
 use crate::random::random;
 use crate::scope::Scope;
-use crate::session::{Session, SharedState};
-use crate::workers::{SpaceRoute, WORKER_CONNECT_MAX, Workers};
+use crate::session::Session;
+use crate::shared_state::SharedState;
+use crate::workers::{FIND_MAX, SpaceRoute, WORKER_CONNECT_MAX, Workers};
 use crate::{schema, tls, workers};
 
 /// The time for which work is started again that the server ended or lost.
@@ -234,7 +235,6 @@ impl Server {
                 let session = self.connect(Scope::AllSpaces).await?;
                 schema::prepare(&session, &self.options).await?;
                 self.is_ready.store(true, Ordering::Release);
-                return Ok(session.with_scope(scope));
             }
         }
         self.connect(scope).await
@@ -273,8 +273,13 @@ impl Server {
             way
         } else {
             let session = self.to_server(space.into()).await?;
-            let place = workers::find(&session, space).await?;
-            self.workers.note(space.as_str(), place)
+            match session
+                .within(FIND_MAX, workers::find(&session, space))
+                .await
+            {
+                Some(place) => self.workers.note(space.as_str(), place?),
+                None => self.workers.last(space.as_str()).ok_or(silent(FIND_MAX))?,
+            }
         };
         match way {
             SpaceRoute::Worker(worker) => worker.connection().await,

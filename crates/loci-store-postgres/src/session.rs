@@ -12,72 +12,15 @@ use deadpool_postgres::Object;
 use futures_util::StreamExt;
 use futures_util::future::{MaybeDone, join, join3, maybe_done, poll_fn, try_join_all};
 use loci_index::records::StoredRecord;
-use tokio_postgres::types::Type;
 use tokio_postgres::{Row, RowStream};
 
 use crate::citus;
-use crate::failure::{Result, stalled, unanswered};
-use crate::options::{Observer, Options};
-use crate::pool::Connection;
+use crate::failure::{Result, silent, stalled, unanswered};
+use crate::pool::{Connection, Silence};
 use crate::pooler;
 use crate::scope::Scope;
+use crate::shared_state::SharedState;
 use crate::value::{Value, read_record, values};
-
-/// The part that all connections of a store share.
-pub(crate) struct SharedState {
-    /// The schema, followed by a point.
-    pub(crate) prefix: String,
-    /// True if the tables keep the spaces apart by themselves, so that transactions declare their
-    /// scopes.
-    is_walled: AtomicBool,
-    /// True if the tables are distributed over the nodes of a cluster.
-    is_distributed: AtomicBool,
-    /// The round trips so far.
-    pub(crate) trips: AtomicU64,
-    /// The commits so far that no standby confirmed: given up, or confirmed with a warning.
-    pub(crate) unconfirmed: AtomicU64,
-    /// The time that a write waits for its answer.
-    commit_timeout: Duration,
-    /// True if a commit was not answered in its time, or its lock not given up: the next write asks
-    /// whether the server waits for a standby before it begins.
-    pub(crate) is_stalled: AtomicBool,
-    pub(crate) observer: Option<Observer>,
-}
-
-impl SharedState {
-    /// Returns what connections have in common before anything is known of the server.
-    pub(crate) fn new(prefix: String, options: &Options) -> Self {
-        SharedState {
-            prefix,
-            is_walled: AtomicBool::new(false),
-            is_distributed: AtomicBool::new(false),
-            trips: AtomicU64::new(0),
-            unconfirmed: AtomicU64::new(0),
-            commit_timeout: options.commit_timeout,
-            is_stalled: AtomicBool::new(false),
-            observer: options.observer.clone(),
-        }
-    }
-
-    /// Returns true if the tables are distributed over the nodes of a cluster.
-    pub(crate) fn is_distributed(&self) -> bool {
-        self.is_distributed.load(Ordering::Relaxed)
-    }
-
-    /// Notes a commit whose answer is not waited for any longer.
-    pub(crate) fn note_unanswered(&self) {
-        self.is_stalled.store(true, Ordering::Relaxed);
-        self.unconfirmed.fetch_add(1, Ordering::Relaxed);
-    }
-
-    fn observe(&self, sql: &str, values: &[Value]) {
-        if let Some(observer) = &self.observer {
-            let types: Vec<_> = values.iter().map(Value::kind).collect();
-            let names: Vec<_> = types.iter().map(Type::name).collect();
-            observer(sql, &names);
-        }
-    }
-}
 
 /// A connection for one piece of work. It goes back to the pool afterwards, unless a transaction is
 /// still open.
@@ -97,6 +40,8 @@ pub(crate) struct Session {
     /// True if its work concerns only what belongs to the whole store.
     is_of_store: bool,
     in_transaction: AtomicBool,
+    /// Noted where an answer does not come in its time, where that is limited.
+    silence: Option<Arc<Silence>>,
     /// True if a statement has no answer yet and nobody waits for it.
     is_unanswered: AtomicBool,
 }
@@ -118,6 +63,13 @@ impl Drop for Session {
 const PARSED_MAX: usize = 512;
 /// The most statements that are sent at once where their number has no other bound.
 pub(crate) const PIPELINED_MAX: usize = 256;
+
+/// The time in which a transaction must start, where that is limited. A lock is waited for less long.
+const START_MAX: Duration = Duration::from_secs(15);
+/// The time in which the last statements of a transaction must run, where that is limited.
+const CHANGE_MAX: Duration = Duration::from_mins(1);
+/// The time in which a caller's statement must be answered, where that is limited.
+const READ_MAX: Duration = Duration::from_secs(30);
 
 /// Starts a transaction that reads, each statement as of its own moment.
 const READ: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY";
@@ -146,18 +98,12 @@ impl Session {
             shared,
             is_named,
             names: connection.is_named,
+            silence: connection.silence,
             declaration: scope.declaration(),
             is_of_store: scope == Scope::Store,
             in_transaction: AtomicBool::new(false),
             is_unanswered: AtomicBool::new(false),
         }
-    }
-
-    /// Returns the session for work in another scope.
-    pub(crate) fn with_scope(mut self, scope: Scope<'_>) -> Self {
-        self.declaration = scope.declaration();
-        self.is_of_store = scope == Scope::Store;
-        self
     }
 
     /// Notes whether the tables are distributed over the nodes of a cluster.
@@ -275,6 +221,42 @@ impl Session {
         Err(unanswered(limit))
     }
 
+    /// Returns the time in which the last statements of a transaction must run, where that is limited.
+    pub(crate) fn change_max(&self) -> Option<Duration> {
+        self.silence.as_ref().map(|_| CHANGE_MAX)
+    }
+
+    /// Waits for work on this session for a time; the connection ends with the session afterwards.
+    pub(crate) async fn within<T>(
+        &self,
+        limit: Duration,
+        work: impl Future<Output = T>,
+    ) -> Option<T> {
+        let outcome = tokio::time::timeout(limit, work).await.ok();
+        if outcome.is_none() {
+            self.is_unanswered.store(true, Ordering::Relaxed);
+        }
+        outcome
+    }
+
+    /// Waits for an answer, for a time where that is limited: a server that is stopped would keep a caller, and
+    /// the connection, for as long as it stands.
+    async fn answered<T>(
+        &self,
+        limit: Duration,
+        work: impl Future<Output = Result<T>>,
+    ) -> Result<T> {
+        let Some(silence) = &self.silence else {
+            return work.await;
+        };
+        if let Ok(outcome) = tokio::time::timeout(limit, work).await {
+            return outcome;
+        }
+        silence.note();
+        self.is_unanswered.store(true, Ordering::Relaxed);
+        Err(silent(limit))
+    }
+
     /// Fails if an earlier write found the server stalled, and commits still wait for a standby there:
     /// another one would wait as well, and nothing is gained by that.
     pub(crate) async fn check_not_stalled(&self) -> Result<()> {
@@ -300,10 +282,18 @@ impl Session {
         self.shared.trips.fetch_add(1, Ordering::Relaxed);
         let prepared = self.prepare(sql, values).await?;
         let run = self.run(&prepared);
-        let (rows, _) = if self.needs_declaration() {
-            self.enclose(begin, run).await?
+        let answer = async {
+            if self.needs_declaration() {
+                self.enclose(begin, run).await
+            } else {
+                run.await
+            }
+        };
+        // A change of its own has another limit.
+        let (rows, _) = if begin != READ || self.in_transaction.load(Ordering::Relaxed) {
+            answer.await?
         } else {
-            run.await?
+            self.answered(READ_MAX, answer).await?
         };
         Ok(rows)
     }
@@ -367,9 +357,11 @@ impl Session {
         let statements = self.prepare_all(statements).await?;
         let run = self.run_all(&statements);
         if self.needs_declaration() {
-            self.enclose(READ, run).await
-        } else {
+            self.answered(READ_MAX, self.enclose(READ, run)).await
+        } else if self.in_transaction.load(Ordering::Relaxed) {
             run.await
+        } else {
+            self.answered(READ_MAX, run).await
         }
     }
 
@@ -480,9 +472,13 @@ impl Session {
         self.shared.trips.fetch_add(1, Ordering::Relaxed);
         let statements = self.prepare_all(statements).await?;
         let messages = self.beginning(begin);
-        let (begun, rows) = join(self.send_beginning(&messages), self.run_all(&statements)).await;
-        begun?;
-        rows
+        let begun = async {
+            let (begun, rows) =
+                join(self.send_beginning(&messages), self.run_all(&statements)).await;
+            begun?;
+            rows
+        };
+        self.answered(START_MAX, begun).await
     }
 
     /// Runs these statements and commits, in one round trip, and waits for that as long as a commit may
@@ -525,7 +521,8 @@ impl Session {
     pub(crate) async fn read_together(&self, statements: &[Statement]) -> Result<Vec<Vec<Row>>> {
         self.shared.trips.fetch_add(1, Ordering::Relaxed);
         let statements = self.prepare_all(statements).await?;
-        let read = self.enclose(SNAPSHOT, self.run_all(&statements)).await?;
+        let read = self.enclose(SNAPSHOT, self.run_all(&statements));
+        let read = self.answered(READ_MAX, read).await?;
         Ok(read.into_iter().map(|(rows, _)| rows).collect())
     }
 

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use deadpool_postgres::{PoolError, Status, TimeoutType};
+use deadpool_postgres::{PoolError, Status};
 use loci_core::Space;
 
 use crate::failure::{Failure, Result};
@@ -21,6 +21,8 @@ use crate::value::values;
 
 /// The time in which a worker must take a connection; after it the coordinator is asked.
 pub(crate) const WORKER_CONNECT_MAX: Duration = Duration::from_secs(2);
+/// The time in which the coordinator must say where a space lies, which it asks its worker.
+pub(crate) const FIND_MAX: Duration = Duration::from_secs(5);
 /// The time for which the place of a space is not asked for again. It bounds how long a worker that was
 /// replaced, and goes on all the same, is written to.
 const PLACE_FOR: Duration = Duration::from_secs(15);
@@ -88,6 +90,11 @@ impl Workers {
         (at.elapsed() < kept).then(|| way.clone())
     }
 
+    /// Returns the last known way to a space, however old.
+    pub(crate) fn last(&self, space: &str) -> Option<SpaceRoute> {
+        self.lock().ways.get(space).map(|(way, _)| way.clone())
+    }
+
     /// Forgets the way to a space.
     pub(crate) fn forget(&self, space: &str) {
         self.lock().ways.remove(space);
@@ -118,8 +125,10 @@ impl Workers {
     }
 
     fn worker(&self, place: Place) -> Option<Worker> {
+        let mut config = at(&self.route.config, &place.host, place.port);
+        config.connect_timeout(WORKER_CONNECT_MAX / 2);
         let route = Route {
-            config: at(&self.route.config, &place.host, place.port),
+            config,
             system: Some(place.system),
             ..self.route.clone()
         };
@@ -158,7 +167,7 @@ impl Worker {
     /// Returns a connection; `None` if the worker takes none, so that the coordinator is asked.
     ///
     /// # Errors
-    /// All connections are in use, for as long as a caller waits.
+    /// All connections are in use, for as long as a caller waits; the worker takes a connection and does not answer.
     pub(crate) async fn connection(&self) -> Result<Option<Connection>> {
         let away = || self.away.lock().unwrap_or_else(PoisonError::into_inner);
         if away().is_some_and(|at| at.elapsed() < AWAY_FOR) {
@@ -169,9 +178,8 @@ impl Worker {
                 *away() = None;
                 Ok(Some(connection))
             }
-            Err(Failure::Unreachable(PoolError::Timeout(TimeoutType::Wait))) => {
-                Err(Failure::Unreachable(PoolError::Timeout(TimeoutType::Wait)))
-            }
+            // It would keep the coordinator waiting as well, or has no connection left.
+            Err(failure @ Failure::Unreachable(PoolError::Timeout(_))) => Err(failure),
             Err(failure) => {
                 let Place { host, port, .. } = &self.place;
                 // The first of a time without it.

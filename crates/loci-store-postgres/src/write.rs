@@ -108,6 +108,7 @@ impl Server {
             return Ok(value);
         }
         let (commit, statements) = transaction.finish();
+        let change_max = session.change_max();
         let run_at = Arc::new(OnceLock::new());
         let mut committing = Box::pin({
             let run_at = Arc::clone(&run_at);
@@ -116,12 +117,11 @@ impl Server {
                 (session, outcome)
             }
         });
-        // Only the commit is limited: large changes take their time before.
-        let limit = self.options().commit_timeout;
-        let left = || {
-            run_at
-                .get()
-                .map_or(limit, |at: &Instant| limit.saturating_sub(at.elapsed()))
+        // Only the commit is limited, as a rule: large changes take their time before.
+        let (limit, begun) = (self.options().commit_timeout, Instant::now());
+        let left = || match run_at.get() {
+            Some(at) => limit.saturating_sub(Instant::elapsed(at)),
+            None => change_max.map_or(limit, |most| most.saturating_sub(begun.elapsed())),
         };
         let mut answer = None;
         while answer.is_none() && !left().is_zero() {
