@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::vec;
 
 use loci_core::{
-    Access, Candidate, CandidateQuery, Candidates, CollectionFilter, Filter, Memory, MemoryId,
-    QueryVector, Result, Superseded, Tier, Timestamp,
+    Access, Candidate, CandidateQuery, Candidates, CollectionFilter, CosineScale, Filter, Memory,
+    MemoryId, QueryVector, Result, Superseded, Tier, Timestamp,
 };
 use loci_text::dates;
 use loci_text::query::Query;
@@ -227,6 +227,8 @@ pub(crate) struct Ranking {
     pub(super) is_by_meaning: bool,
     /// The strength; `None` if it is not known.
     pub(crate) strength: Option<f64>,
+    /// The scale of the cosines that it comes from.
+    pub(super) scale: CosineScale,
     /// The reasons why the search was degraded.
     pub(crate) notices: Vec<String>,
     /// Present if some admitted texts have no vector to compare with the question.
@@ -399,6 +401,7 @@ impl Search<'_> {
             is_quoted: holders.is_some(),
             // A text without a vector, which was no candidate, may be the answer.
             strength: strength.filter(|_| lacking.is_none() || !is_weak(strength)),
+            scale: reading.scale,
             notices,
         })
     }

@@ -32,7 +32,7 @@ impl Search<'_> {
     /// Returns a budget of `tokens`, or of the installation if `None`. Results that surely do not
     /// answer have less room, because the reader of a reply pays for them.
     pub(super) fn budget_of(&self, ranking: &Ranking, tokens: Option<usize>) -> ReplyBudget<'_> {
-        let short = strength::reply_tokens(ranking.strength);
+        let short = strength::reply_tokens(ranking.strength, ranking.scale);
         let short = short.map(|tokens| tokens.min(self.budgets.reply_tokens(None)));
         self.budgets.reply_budget(tokens.or(short))
     }
