@@ -2,15 +2,17 @@
 
 use loci_core::{
     AuditEntry, AuditFailure, AuditRecord, AuditStore, Batch, CandidateQuery, Change, DailyQuery,
-    EnrichmentStatus, ErrorCode, Fact, FactQuery, FactStore, Maintenance, Memory, ModelId, Name,
-    ProblemKind, RecordVerb, Store, Thread, Timestamp, Vector,
+    EnrichmentStatus, ErrorCode, Fact, FactQuery, FactStore, IdempotentReply, Maintenance, Memory,
+    ModelId, Name, ProblemKind, RecordVerb, Store, Sweep, Thread, Timestamp, Vector,
 };
 use loci_store_postgres::{Options, PostgresStore};
-use loci_testkit::contract::{filter, memory, put};
-use loci_testkit::postgres::has_cluster;
+use loci_testkit::contract::{
+    audit_entry, filter, idempotent_reply, memory, put, put_reply, sweep_of_expired,
+};
+use loci_testkit::postgres::{has_cluster, server_url};
 use loci_text::indexed;
 
-use crate::{Schemas, run_sql};
+use crate::{Schemas, run_sql, with_client};
 
 fn model() -> ModelId {
     ModelId::new("model")
@@ -403,4 +405,52 @@ fn texts_are_analysed_again_after_an_upgrade() {
     );
     let refused = store.commit(put(&memory("new"), Vec::new())).unwrap_err();
     assert!(refused.message.contains("a newer loci"), "{refused}");
+}
+
+/// No read tells of rows that are left beside a call or an answer that is gone.
+#[test]
+fn rows_beside_calls_and_answers_go_with_them() {
+    let schemas = Schemas::default();
+    let options = schemas.options();
+    let store = PostgresStore::open(options.clone()).unwrap();
+    let entry = AuditEntry {
+        records: vec![AuditRecord {
+            id: "a".to_owned(),
+            verb: RecordVerb::ALL[0],
+            is_own: true,
+        }],
+        ..audit_entry("ann", "recall")
+    };
+    let answer = IdempotentReply {
+        memories: vec![memory("a").id],
+        ..idempotent_reply(Some("ann"), "key")
+    };
+    store.commit(put(&memory("a"), Vec::new())).unwrap();
+    let fill = || {
+        store.append_audit(std::slice::from_ref(&entry)).unwrap();
+        store.commit(put_reply(&answer)).unwrap();
+    };
+    let rows = || -> i64 {
+        let sql =
+            "SELECT (SELECT count(*) FROM @audit_record) + (SELECT count(*) FROM @reply_memory)";
+        let sql = sql.replace('@', &format!("{}.", options.schema));
+        with_client(server_url(), async |client| {
+            client.query_one(&sql, &[]).await.unwrap().get(0)
+        })
+    };
+    let (home, far) = (&answer.space, answer.expires_at);
+    fill();
+    assert_eq!(rows(), 2);
+    // No entry is kept that is older than a wipe.
+    let before = entry.at.plus_seconds(-1);
+    store.wipe(home, "ann", None, None, before).unwrap();
+    assert_eq!(rows(), 0);
+    fill();
+    assert_eq!(rows(), 2);
+    let sweep = Sweep {
+        audited_before: far,
+        ..sweep_of_expired(far)
+    };
+    let steps = store.sweep(&store.partition_of(home), &sweep, 9).unwrap();
+    assert_eq!((steps, rows()), (2, 0));
 }

@@ -195,7 +195,7 @@ pub(super) fn decision(owner: &str, key: &str) -> Decision {
 }
 
 /// Creates a reply of the tool set `vault` to an operation `append`, kept for an hour.
-pub(super) fn idempotent_reply(owner: Option<&str>, key: &str) -> IdempotentReply {
+pub fn idempotent_reply(owner: Option<&str>, key: &str) -> IdempotentReply {
     IdempotentReply {
         space: Space::default(),
         owner: owner.map(str::to_owned),
@@ -211,7 +211,7 @@ pub(super) fn idempotent_reply(owner: Option<&str>, key: &str) -> IdempotentRepl
 }
 
 /// Creates a batch that stores the reply.
-pub(super) fn put_reply(answer: &IdempotentReply) -> Batch {
+pub fn put_reply(answer: &IdempotentReply) -> Batch {
     Batch::new(
         answer.space.clone(),
         vec![Change::PutIdempotentReply(Box::new(answer.clone()))],
@@ -346,7 +346,7 @@ pub(super) fn put_source_file(file: &SourceFile, expect: Option<&SourceFile>) ->
 }
 
 /// Creates the entry of a successful call, made now.
-pub(super) fn audit_entry(user: &str, tool: &str) -> AuditEntry {
+pub fn audit_entry(user: &str, tool: &str) -> AuditEntry {
     AuditEntry {
         space: Space::default(),
         at: NOW,

@@ -2,7 +2,9 @@
 
 use std::thread;
 
-use loci_core::{Change, ErrorCode, FilingOrder, Filter, Forgotten, Memory, Page, Store};
+use loci_core::{
+    CandidateQuery, Change, ErrorCode, FilingOrder, Filter, Forgotten, Memory, Page, Store,
+};
 
 use super::calls::{search, version_now};
 use super::examples::{
@@ -137,6 +139,15 @@ pub fn handles_of_one_store_agree(one: &dyn StoreAndTokens, other: &dyn StoreAnd
             forgotten: Forgotten::Hide,
             ..filter()
         };
+        let terms = ["all".to_owned()];
+        let query = CandidateQuery {
+            terms: &terms,
+            ..CandidateQuery::of(&hiding, 9)
+        };
+        let nearest = reader.nearest(&hiding, &[query], 9);
+        let nearest = nearest.expect("the store can be read");
+        assert_eq!(nearest.memories, Vec::new());
+        assert_eq!(nearest.version, version_now(writer));
         assert_eq!(search(reader, &hiding, &["all"]), Vec::<String>::new());
         assert_eq!(search(reader, &filter(), &["all"]).len() as u64, round + 1);
     }

@@ -19,7 +19,10 @@ mod paging;
 mod store;
 mod texts;
 
-pub use examples::{filter, memory, passage, put, reader, replace, sweep_of_expired};
+pub use examples::{
+    audit_entry, filter, idempotent_reply, memory, passage, put, put_reply, reader, replace,
+    sweep_of_expired,
+};
 pub use handles::handles_of_one_store_agree;
 pub use model::{Subject, agrees_with_the_naive_store, give_the_same_candidates};
 pub use store::{MakeStore, Promise, StoreAndTokens};
@@ -64,8 +67,16 @@ promises! {
     cases:
         equal_times_are_listed_by_id,
         facts_that_differ_in_one_end_are_two,
+        an_end_is_not_taken_back_beside_the_same_open_fact,
         of_facts_that_follow_each_other_one_holds,
-        a_soft_deletion_is_taken_back_once;
+        a_soft_deletion_is_taken_back_once,
+        an_embedded_space_says_nothing_of_another,
+        an_older_vector_takes_the_place_of_a_retired_one,
+        what_is_made_from_a_memory_is_counted_until_both_go,
+        an_answer_of_no_user_goes_with_the_right_to_read_it,
+        a_wipe_takes_the_programs_from_the_changes_of_a_user,
+        a_later_tombstone_takes_the_place_of_an_earlier_one,
+        a_softly_deleted_successor_hides_nothing;
     concurrency:
         concurrent_writers_lose_nothing,
         concurrent_writers_are_all_counted,
@@ -101,7 +112,9 @@ promises! {
         a_removed_memory_keeps_no_older_one_from_its_examination,
         the_other_memory_of_a_lost_pair_is_examined_again,
         items_hold_for_a_revision_and_go_with_their_memories,
-        items_are_those_of_memories_that_the_reader_may_read;
+        items_are_those_of_memories_that_the_reader_may_read,
+        items_of_another_space_stay,
+        lost_pairs_of_a_memory_ask_for_one_examination;
     handles:
         every_handle_sees_what_another_wrote,
         a_secret_is_one_stores_alone;

@@ -3,7 +3,7 @@
 use loci_core::{Examined, Filter, Memory, MemoryId, OpenItem, Reader, Space, Visibility, Work};
 
 use super::calls::commit;
-use super::examples::{NOW, delete, filter, memory, passage, put, replace};
+use super::examples::{NOW, delete, filter, memory, passage, put, replace, space};
 use super::store::{MakeStore, StoreAndTokens};
 
 const RULES: u32 = 7;
@@ -90,9 +90,13 @@ pub(super) fn every_memory_is_examined_once_and_again_when_it_changed(make: Make
     first.revision += 1;
     "other".clone_into(&mut first.content);
     commit(store, replace(&first, Some(vec![passage("other")])));
-    commit(store, put(&memory("d"), vec![passage("word")]));
-    assert_eq!(examine_all(store, RULES, nothing), ["a", "d"]);
-    assert_eq!(examine_all(store, RULES + 1, nothing), ["a", "b", "c", "d"]);
+    // More than are examined at once.
+    for id in ["d", "f"] {
+        commit(store, put(&memory(id), vec![passage("word")]));
+    }
+    assert_eq!(examine_all(store, RULES, nothing), ["a", "d", "f"]);
+    let all = ["a", "b", "c", "d", "f"];
+    assert_eq!(examine_all(store, RULES + 1, nothing), all);
     commit(store, delete(&memory("b")));
     assert_eq!(examine_all(store, RULES + 1, nothing), Vec::<String>::new());
     // Removed memories keep no later one from its examination.
@@ -275,4 +279,70 @@ pub(super) fn items_are_those_of_memories_that_the_reader_may_read(make: MakeSto
         .wipe(&Space::default(), "ann", None, None, NOW)
         .expect("the data is wiped");
     assert_eq!(keys(store, &filter()), Vec::<String>::new());
+}
+
+pub(super) fn items_of_another_space_stay(make: MakeStore<'_>) {
+    let store = &*make();
+    let here = memory("one");
+    let there = Memory {
+        space: space("elsewhere"),
+        ..memory("one")
+    };
+    for memory in [&here, &there] {
+        commit(store, put(memory, vec![passage("word")]));
+        let examined = Examined {
+            space: memory.space.clone(),
+            memory: memory.id.clone(),
+            items: vec![item(memory, "secret", "s1", None)],
+            kinds: KINDS.map(str::to_owned).to_vec(),
+            as_older: Some(Vec::new()),
+        };
+        store
+            .put_examined(&store.partition_of(&memory.space), None, &[examined])
+            .expect("the store can be written");
+    }
+    let elsewhere = Filter {
+        space: there.space.clone(),
+        ..filter()
+    };
+    assert_eq!(keys(store, &filter()), ["s1"]);
+    commit(store, delete(&here));
+    assert_eq!(keys(store, &filter()), Vec::<String>::new());
+    assert_eq!(keys(store, &elsewhere), ["s1"]);
+}
+
+pub(super) fn lost_pairs_of_a_memory_ask_for_one_examination(make: MakeStore<'_>) {
+    for (pairs, gone, left) in [
+        (
+            [("three", "one"), ("three", "two")],
+            ["one", "two"],
+            "three",
+        ),
+        ([("two", "one"), ("three", "one")], ["two", "three"], "one"),
+    ] {
+        let store = &*make();
+        for id in ["one", "two", "three"] {
+            commit(store, put(&memory(id), vec![passage("word")]));
+        }
+        let nothing = |_: &MemoryId| Vec::new();
+        examine_all(store, RULES, nothing);
+        let examined = pairs.map(|(newer, older)| {
+            let newer = memory(newer);
+            let key = format!("{} {older}", newer.id);
+            Examined {
+                space: Space::default(),
+                items: vec![item(&newer, "pair", &key, Some(older))],
+                memory: newer.id,
+                kinds: KINDS.map(str::to_owned).to_vec(),
+                as_older: None,
+            }
+        });
+        store
+            .put_examined(&store.partition_of(&Space::default()), None, &examined)
+            .expect("the store can be written");
+        for id in gone {
+            commit(store, delete(&memory(id)));
+        }
+        assert_eq!(examine_all(store, RULES, nothing), [left]);
+    }
 }
