@@ -249,8 +249,27 @@ pub(crate) fn memory_conflict(id: &MemoryId, problem: &str) -> Failure {
 /// Returns the failure of work that a server did not start in its time.
 pub(crate) fn silent(limit: Duration) -> Failure {
     Error::unavailable(format!(
-        "the server that has this space does not answer for {} seconds, and nothing was stored; try again when it \
+        "the server that has this space does not answer for {} seconds; nothing was stored by this; try again when it \
          answers (`loci doctor` names it)",
+        limit.as_secs()
+    ))
+    .into()
+}
+
+/// Returns the failure of a read that a server did not answer in its time.
+pub(crate) fn silent_read(limit: Duration) -> Failure {
+    Error::unavailable(format!(
+        "the server that has this space does not answer for {} seconds; try again when it does (`loci doctor` names it)",
+        limit.as_secs()
+    ))
+    .into()
+}
+
+/// Returns the failure of a change that a server did not answer, although it may be done.
+pub(crate) fn silent_change(limit: Duration) -> Failure {
+    Error::unavailable(format!(
+        "the server that has this space does not answer for {} seconds while it stores this; look whether it is there \
+         before you try again (`loci doctor` names the server)",
         limit.as_secs()
     ))
     .into()

@@ -4,6 +4,7 @@
 //! worker. So spaces share a shard, and move together, until one is isolated, i.e. has a range to itself.
 
 use loci_core::{Error, Placement, Space, Transfer, on_no_cluster};
+use tokio_postgres::error::SqlState;
 
 use crate::distribution;
 use crate::failure::Result;
@@ -121,6 +122,13 @@ fn transferred(
                 "store",
                 "has a role that row security binds, so that Citus cannot copy its rows: give the URL of a superuser, or \
                  of an owner of the tables with BYPASSRLS, for this command (--store)",
+            );
+        }
+        if failure.state() == Some(&SqlState::INSUFFICIENT_PRIVILEGE) {
+            return Error::invalid(
+                "store",
+                "has a role that does not own the tables: give the URL of their owner, or of a superuser, for this command \
+                 (--store)",
             );
         }
         failure.into()

@@ -93,6 +93,7 @@ pub(crate) struct Route {
 impl ConnectionPool {
     /// Prepares connections, and makes none yet.
     pub(crate) fn new(route: Route) -> Result<Self, Error> {
+        let silence = Arc::<Silence>::default();
         let connector = Connector {
             tls: route.tls,
             hosts: Arc::new(Hosts::of(&route.config)),
@@ -108,12 +109,12 @@ impl ConnectionPool {
             .create_timeout(Some(route.connect_max))
             .runtime(Runtime::Tokio1);
         if let Some(system) = route.system {
-            pool = pool.post_create(identity_check(system, route.connect_max));
+            pool = pool.post_create(identity_check(system, route.connect_max, &silence));
         }
         Ok(ConnectionPool {
             pool: pool.build().map_err(|error| unavailable(&error))?,
             is_named: Arc::default(),
-            silence: Arc::default(),
+            silence,
             limits_answers: route.system.is_some(),
             warnings: Mutex::default(),
         })
@@ -143,10 +144,12 @@ impl ConnectionPool {
         let client = NEW_WARNINGS
             .scope(Arc::clone(&fresh), self.pool.get())
             .await;
-        if matches!(client, Err(PoolError::Timeout(TimeoutType::Create))) {
-            self.silence.note();
-        } else {
-            self.silence.end();
+        match &client {
+            Ok(_) => self.silence.end(),
+            Err(PoolError::Timeout(TimeoutType::Create)) => self.silence.note(),
+            // The check had no answer.
+            Err(PoolError::PostCreateHook(_)) if self.silence.is_recent() => return Err(refusal()),
+            Err(_) => {}
         }
         let client = client?;
         let place = Arc::as_ptr(&client.statement_cache).addr();
@@ -168,14 +171,19 @@ impl ConnectionPool {
 }
 
 /// Returns the check of a new connection: it must lead to the server with that number.
-fn identity_check(system: i64, limit: Duration) -> Hook {
+fn identity_check(system: i64, limit: Duration, silence: &Arc<Silence>) -> Hook {
+    let silence = Arc::clone(silence);
     Hook::async_fn(move |client, _| {
+        let silence = Arc::clone(&silence);
         async move {
             let sql = "SELECT system_identifier FROM pg_control_system()";
             let asked = client.query_typed(sql, &[]);
             let rows = tokio::time::timeout(limit, asked)
                 .await
-                .map_err(|_| HookError::message("the server does not answer"))?
+                .map_err(|_| {
+                    silence.note();
+                    HookError::message("the server does not answer")
+                })?
                 .map_err(HookError::Backend)?;
             let row = rows.first().ok_or(HookError::message("no answer"))?;
             let found: i64 = row.try_get(0).map_err(HookError::Backend)?;

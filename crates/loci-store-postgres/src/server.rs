@@ -278,12 +278,13 @@ impl Server {
                 .await
             {
                 Some(place) => self.workers.note(space.as_str(), place?),
-                None => self.workers.last(space.as_str()).ok_or(silent(FIND_MAX))?,
+                None => self.workers.note_silence(space.as_str()),
             }
         };
         match way {
             SpaceRoute::Worker(worker) => worker.connection().await,
             SpaceRoute::Coordinator => Ok(None),
+            SpaceRoute::Silent => Err(silent(FIND_MAX)),
         }
     }
 

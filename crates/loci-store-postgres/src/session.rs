@@ -15,7 +15,7 @@ use loci_index::records::StoredRecord;
 use tokio_postgres::{Row, RowStream};
 
 use crate::citus;
-use crate::failure::{Result, silent, stalled, unanswered};
+use crate::failure::{Failure, Result, silent, silent_read, stalled, unanswered};
 use crate::pool::{Connection, Silence};
 use crate::pooler;
 use crate::scope::Scope;
@@ -66,8 +66,8 @@ pub(crate) const PIPELINED_MAX: usize = 256;
 
 /// The time in which a transaction must start, where that is limited. A lock is waited for less long.
 const START_MAX: Duration = Duration::from_secs(15);
-/// The time in which the last statements of a transaction must run, where that is limited.
-const CHANGE_MAX: Duration = Duration::from_mins(1);
+/// The time in which statements of a transaction must run, where that is limited.
+const CHANGE_MAX: Duration = Duration::from_mins(5);
 /// The time in which a caller's statement must be answered, where that is limited.
 const READ_MAX: Duration = Duration::from_secs(30);
 
@@ -240,21 +240,35 @@ impl Session {
     }
 
     /// Waits for an answer, for a time where that is limited: a server that is stopped would keep a caller, and
-    /// the connection, for as long as it stands.
+    /// the connection, for as long as it stands. `silent` makes the failure.
     async fn answered<T>(
         &self,
         limit: Duration,
+        silent: fn(Duration) -> Failure,
         work: impl Future<Output = Result<T>>,
     ) -> Result<T> {
         let Some(silence) = &self.silence else {
             return work.await;
         };
-        if let Ok(outcome) = tokio::time::timeout(limit, work).await {
+        if let Some(outcome) = self.within(limit, work).await {
             return outcome;
         }
         silence.note();
-        self.is_unanswered.store(true, Ordering::Relaxed);
         Err(silent(limit))
+    }
+
+    /// The same for a statement outside of a transaction, which reads, or for one within.
+    async fn answered_as_usual<T>(&self, work: impl Future<Output = Result<T>>) -> Result<T> {
+        if self.in_transaction.load(Ordering::Relaxed) {
+            self.answered(CHANGE_MAX, silent, work).await
+        } else {
+            self.answered(READ_MAX, silent_read, work).await
+        }
+    }
+
+    /// Returns true if a statement has no answer, so that nothing more can be asked.
+    pub(crate) fn is_unanswered(&self) -> bool {
+        self.is_unanswered.load(Ordering::Relaxed)
     }
 
     /// Fails if an earlier write found the server stalled, and commits still wait for a standby there:
@@ -282,18 +296,18 @@ impl Session {
         self.shared.trips.fetch_add(1, Ordering::Relaxed);
         let prepared = self.prepare(sql, values).await?;
         let run = self.run(&prepared);
-        let answer = async {
-            if self.needs_declaration() {
-                self.enclose(begin, run).await
+        // A change of its own has another limit, and one in a transaction starts none.
+        let (rows, _) = if self.needs_declaration() {
+            let enclosed = self.enclose(begin, run);
+            if begin == READ {
+                self.answered(READ_MAX, silent_read, enclosed).await?
             } else {
-                run.await
+                enclosed.await?
             }
-        };
-        // A change of its own has another limit.
-        let (rows, _) = if begin != READ || self.in_transaction.load(Ordering::Relaxed) {
-            answer.await?
+        } else if begin == READ {
+            self.answered_as_usual(run).await?
         } else {
-            self.answered(READ_MAX, answer).await?
+            run.await?
         };
         Ok(rows)
     }
@@ -357,11 +371,10 @@ impl Session {
         let statements = self.prepare_all(statements).await?;
         let run = self.run_all(&statements);
         if self.needs_declaration() {
-            self.answered(READ_MAX, self.enclose(READ, run)).await
-        } else if self.in_transaction.load(Ordering::Relaxed) {
-            run.await
+            let enclosed = self.enclose(READ, run);
+            self.answered(READ_MAX, silent_read, enclosed).await
         } else {
-            self.answered(READ_MAX, run).await
+            self.answered_as_usual(run).await
         }
     }
 
@@ -478,7 +491,7 @@ impl Session {
             begun?;
             rows
         };
-        self.answered(START_MAX, begun).await
+        self.answered(START_MAX, silent, begun).await
     }
 
     /// Runs these statements and commits, in one round trip, and waits for that as long as a commit may
@@ -512,7 +525,8 @@ impl Session {
 
     /// Ends a transaction without its changes.
     pub(crate) async fn roll_back(&self) -> Result<()> {
-        self.batch("ROLLBACK").await?;
+        let done = self.batch("ROLLBACK");
+        self.answered(START_MAX, silent, done).await?;
         self.in_transaction.store(false, Ordering::Relaxed);
         Ok(())
     }
@@ -522,7 +536,7 @@ impl Session {
         self.shared.trips.fetch_add(1, Ordering::Relaxed);
         let statements = self.prepare_all(statements).await?;
         let read = self.enclose(SNAPSHOT, self.run_all(&statements));
-        let read = self.answered(READ_MAX, read).await?;
+        let read = self.answered(READ_MAX, silent_read, read).await?;
         Ok(read.into_iter().map(|(rows, _)| rows).collect())
     }
 
@@ -553,16 +567,26 @@ impl Session {
             Poll::Ready(())
         })
         .await;
-        begin.as_mut().await;
-        begin.as_mut().take_output().transpose()?;
+        let begun = async {
+            begin.as_mut().await;
+            begin.as_mut().take_output().transpose()
+        };
+        self.answered(READ_MAX, silent_read, begun).await?;
         for (number, mut statement) in sent.into_iter().enumerate() {
-            statement.as_mut().await;
-            let Some(rows) = statement.as_mut().take_output().transpose()? else {
+            let read = async {
+                statement.as_mut().await;
+                statement.as_mut().take_output().transpose()
+            };
+            let Some(rows) = self.answered(READ_MAX, silent_read, read).await? else {
                 continue;
             };
             let mut rows = Box::pin(rows);
-            while let Some(row) = rows.next().await {
-                take(number, row?)?;
+            let mut next = async || {
+                let row = async { Ok(rows.next().await.transpose()?) };
+                self.answered(READ_MAX, silent_read, row).await
+            };
+            while let Some(row) = next().await? {
+                take(number, row)?;
             }
         }
         end.as_mut().await;

@@ -47,6 +47,8 @@ pub(crate) enum SpaceRoute {
     Worker(Arc<Worker>),
     /// Through the coordinator: the space has no rows yet, or they lie there.
     Coordinator,
+    /// The coordinator had no answer from the worker.
+    Silent,
 }
 
 /// The workers of a store.
@@ -85,14 +87,22 @@ impl Workers {
         let (way, at) = known.ways.get(space)?;
         let kept = match way {
             SpaceRoute::Worker(_) => PLACE_FOR,
-            SpaceRoute::Coordinator => AWAY_FOR,
+            SpaceRoute::Coordinator | SpaceRoute::Silent => AWAY_FOR,
         };
         (at.elapsed() < kept).then(|| way.clone())
     }
 
-    /// Returns the last known way to a space, however old.
-    pub(crate) fn last(&self, space: &str) -> Option<SpaceRoute> {
-        self.lock().ways.get(space).map(|(way, _)| way.clone())
+    /// Notes that the coordinator had no answer, and returns the way to a space: the last known one if that
+    /// leads to a worker.
+    pub(crate) fn note_silence(&self, space: &str) -> SpaceRoute {
+        let mut known = self.lock();
+        let last = known.ways.remove(space).map(|(way, _)| way);
+        let way = last
+            .filter(|way| matches!(way, SpaceRoute::Worker(_)))
+            .unwrap_or(SpaceRoute::Silent);
+        let noted = (way.clone(), Instant::now());
+        known.ways.insert(space.to_owned(), noted);
+        way
     }
 
     /// Forgets the way to a space.
@@ -126,7 +136,7 @@ impl Workers {
 
     fn worker(&self, place: Place) -> Option<Worker> {
         let mut config = at(&self.route.config, &place.host, place.port);
-        config.connect_timeout(WORKER_CONNECT_MAX / 2);
+        config.connect_timeout(WORKER_CONNECT_MAX / 4);
         let route = Route {
             config,
             system: Some(place.system),

@@ -2,12 +2,12 @@
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use loci_core::{Error, Space};
 use tokio_postgres::error::SqlState;
 
-use crate::failure::{Failure, Result, unanswered};
+use crate::failure::{Failure, Result, silent_change, unanswered};
 use crate::pool::WAIT_MAX;
 use crate::scope::Scope;
 use crate::server::{Retry, Server};
@@ -140,7 +140,7 @@ impl Server {
                 }
                 drop(pending);
             });
-            return Err(unanswered(limit).into());
+            return Err(given_up(&run_at, limit, begun).into());
         };
         match outcome {
             Ok(true) => {
@@ -212,6 +212,15 @@ impl Server {
     }
 }
 
+/// Returns the failure of a commit that is not waited for any longer: its statements ran at a moment, or have not
+/// since they were sent.
+fn given_up(run_at: &OnceLock<Instant>, limit: Duration, sent: Instant) -> Failure {
+    match run_at.get() {
+        Some(_) => unanswered(limit),
+        None => silent_change(sent.elapsed()),
+    }
+}
+
 /// Returns the failure of a commit that only one server has.
 fn unconfirmed() -> Failure {
     Error::unavailable(
@@ -225,7 +234,7 @@ impl Session {
     /// Rolls back after a failure, and returns it. The connection is dropped with the session where it
     /// leads to no server that takes writes: another one may lead to the primary.
     pub(crate) async fn give_up(&self, failure: Failure) -> Failure {
-        if !failure.is_lost() && !failure.is_read_only() {
+        if !failure.is_lost() && !failure.is_read_only() && !self.is_unanswered() {
             // A connection that cannot even do that is dropped with the session.
             let _ = self.roll_back().await;
         }
