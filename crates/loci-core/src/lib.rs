@@ -90,7 +90,10 @@ pub use identity::{
     Identity, SCOPE_PREFIX, SignInAttempt, SignInGrant, SignInProvider, TokenVerifier,
 };
 pub use job::{FailedJob, Job, JobCounts, JobOutcome, JobStore, check_lease, lease_end_max};
-pub use maintenance::{CheckOutcome, Maintenance, OpenStore, Problem, ProblemKind, ReindexCounts, Repair, RepairStep, ServerCheck, Snapshot, on_no_cluster};
+pub use maintenance::{
+    CheckOutcome, Maintenance, OpenStore, Problem, ProblemKind, ReindexCounts, Repair, RepairStep,
+    ServerCheck, Snapshot, on_no_cluster,
+};
 pub use memory::{
     ANONYMOUS, Access, Delivery, EnrichmentStatus, Link, Location, Memory, Relation, SPEAKER,
     STANDS_BEHIND, SUMMARY_OF, Thread, Tier, UNREVIEWED, Visibility,
