@@ -13,6 +13,12 @@ pub(crate) async fn is_there(session: &Session) -> Result<bool> {
     Ok(session.query_one(sql, &[]).await?.is_some())
 }
 
+/// Returns true if the coordinator has shards itself, as a cluster of one node does.
+pub(crate) async fn has_shards_on_coordinator(session: &Session) -> Result<bool> {
+    let sql = "SELECT 1 FROM pg_dist_node WHERE groupid = 0 AND shouldhaveshards";
+    Ok(session.query_one(sql, &[]).await?.is_some())
+}
+
 /// Lets the transaction change tables one shard after the other: else Citus opens several connections to
 /// each worker, and refuses to distribute a table afterwards.
 pub(crate) async fn go_in_sequence(session: &Session) -> Result<()> {

@@ -34,6 +34,7 @@ mod figures;
 mod filter;
 mod group;
 mod hosts;
+mod in_order;
 mod indexes;
 mod jobs;
 mod maintenance;

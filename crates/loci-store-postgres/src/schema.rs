@@ -130,6 +130,9 @@ pub(crate) async fn look(
     let wall = RowSecurityStatus::read(&row, 1)?;
     session.note_wall(wall.is_on);
     session.note_distribution(row.try_get(1 + RowSecurityStatus::COLUMNS)?);
+    if session.is_distributed() {
+        session.note_shards(distribution::has_shards_on_coordinator(session).await?);
+    }
     let is_there: Option<String> = row.try_get(0)?;
     if is_there.is_none() {
         return Ok((None, wall));

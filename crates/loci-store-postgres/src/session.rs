@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::task::Poll;
@@ -10,12 +9,13 @@ use std::time::{Duration, Instant};
 
 use deadpool_postgres::Object;
 use futures_util::StreamExt;
-use futures_util::future::{MaybeDone, join, join3, maybe_done, poll_fn, try_join_all};
+use futures_util::future::{join, join3, maybe_done, poll_fn, try_join_all};
 use loci_index::records::StoredRecord;
 use tokio_postgres::{Row, RowStream};
 
 use crate::citus;
 use crate::failure::{Failure, Result, silent, silent_read, stalled, unanswered};
+use crate::in_order::all_in_order;
 use crate::pool::{Connection, Silence};
 use crate::pooler;
 use crate::scope::Scope;
@@ -89,9 +89,8 @@ struct PreparedStatement<'a> {
 
 impl Session {
     pub(crate) fn new(connection: Connection, shared: Arc<SharedState>, scope: Scope<'_>) -> Self {
-        // A node of Citus keeps a plan for each time that it runs a parsed statement on its own rows, 20 kB
-        // each, until the connection ends.
-        let is_named = connection.is_named.load(Ordering::Relaxed) && !shared.is_distributed();
+        let is_named = connection.is_named.load(Ordering::Relaxed)
+            && !shared.has_shards.load(Ordering::Relaxed);
         Session {
             client: Some(connection.client),
             warnings: connection.warnings,
@@ -111,6 +110,11 @@ impl Session {
         self.shared
             .is_distributed
             .store(is_there, Ordering::Relaxed);
+    }
+
+    /// Notes whether the coordinator of a cluster has shards itself.
+    pub(crate) fn note_shards(&self, has_shards: bool) {
+        self.shared.has_shards.store(has_shards, Ordering::Relaxed);
     }
 
     /// Returns true if the tables are distributed over the nodes of a cluster.
@@ -618,27 +622,4 @@ pub(crate) async fn waiting_commits(session: &Session) -> Result<(i64, i64)> {
         .await?;
     let counts = row.map(|row| Ok::<_, tokio_postgres::Error>((row.try_get(0)?, row.try_get(1)?)));
     Ok(counts.transpose()?.unwrap_or_default())
-}
-
-/// Waits for all of these, and polls each in their order before it returns. A statement is sent when
-/// it is polled first, and none may come after the commit that follows them; `join_all` makes no such
-/// promise of more than 30.
-async fn all_in_order<F: Future>(futures: impl Iterator<Item = F>) -> Vec<F::Output> {
-    let mut all: Vec<Pin<Box<MaybeDone<F>>>> =
-        futures.map(|future| Box::pin(maybe_done(future))).collect();
-    poll_fn(|context| {
-        let mut is_done = true;
-        for future in &mut all {
-            is_done &= future.as_mut().poll(context).is_ready();
-        }
-        if is_done {
-            Poll::Ready(())
-        } else {
-            Poll::Pending
-        }
-    })
-    .await;
-    all.iter_mut()
-        .filter_map(|future| future.as_mut().take_output())
-        .collect()
 }

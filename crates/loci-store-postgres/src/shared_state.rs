@@ -17,6 +17,9 @@ pub(crate) struct SharedState {
     pub(crate) is_walled: AtomicBool,
     /// True if the tables are distributed over the nodes of a cluster.
     pub(crate) is_distributed: AtomicBool,
+    /// True if the coordinator of a cluster has shards itself. A node of Citus keeps a plan for each time that it
+    /// runs a parsed statement on its own rows, 20 kB each, until the connection ends.
+    pub(crate) has_shards: AtomicBool,
     /// The round trips so far.
     pub(crate) trips: AtomicU64,
     /// The commits so far that no standby confirmed: given up, or confirmed with a warning.
@@ -36,6 +39,7 @@ impl SharedState {
             prefix,
             is_walled: AtomicBool::new(false),
             is_distributed: AtomicBool::new(false),
+            has_shards: AtomicBool::new(false),
             trips: AtomicU64::new(0),
             unconfirmed: AtomicU64::new(0),
             commit_timeout: options.commit_timeout,

@@ -45,7 +45,7 @@ pub(crate) struct Place {
 #[derive(Clone)]
 pub(crate) enum SpaceRoute {
     Worker(Arc<Worker>),
-    /// Through the coordinator: the space has no rows yet, or they lie there.
+    /// Through the coordinator.
     Coordinator,
     /// The coordinator had no answer from the worker.
     Silent,
@@ -111,11 +111,14 @@ impl Workers {
     }
 
     /// Notes the place of a space, and returns the way to it.
-    pub(crate) fn note(&self, space: &str, place: Option<Place>) -> SpaceRoute {
+    pub(crate) fn note(&self, space: &str, answer: PlaceAnswer) -> SpaceRoute {
         let mut known = self.lock();
-        let way = place
-            .and_then(|place| self.at(&mut known.workers, place))
-            .map_or(SpaceRoute::Coordinator, SpaceRoute::Worker);
+        let worker = match answer {
+            PlaceAnswer::Worker(place) => self.at(&mut known.workers, place),
+            PlaceAnswer::Elsewhere => None,
+            PlaceAnswer::NoRows => return SpaceRoute::Coordinator,
+        };
+        let way = worker.map_or(SpaceRoute::Coordinator, SpaceRoute::Worker);
         if known.ways.len() >= PLACES_MAX {
             known.ways.clear();
         }
@@ -205,12 +208,20 @@ impl Worker {
     }
 }
 
-/// Asks the coordinator which worker has the rows of a space. `None` if the space has no rows yet, or lies on the
-/// coordinator itself.
+/// The answer of the coordinator to the question where a space lies.
+pub(crate) enum PlaceAnswer {
+    Worker(Place),
+    /// On the coordinator, or where it does not say.
+    Elsewhere,
+    /// The space has no rows, and may have a place in a moment.
+    NoRows,
+}
+
+/// Asks the coordinator which worker has the rows of a space.
 ///
 /// # Errors
 /// The connection is lost.
-pub(crate) async fn find(session: &Session, space: &Space) -> Result<Option<Place>> {
+pub(crate) async fn find(session: &Session, space: &Space) -> Result<PlaceAnswer> {
     let node = "SELECT n.nodename, n.nodeport FROM pg_dist_placement AS p JOIN pg_dist_node AS n ON n.groupid = p.groupid \
         WHERE p.shardid = get_shard_id_for_distribution_column($2::text::regclass, $1::text) AND n.groupid <> 0 \
         AND n.noderole = 'primary' AND n.isactive AND n.metadatasynced";
@@ -226,20 +237,22 @@ pub(crate) async fn find(session: &Session, space: &Space) -> Result<Option<Plac
         Err(failure) if failure.is_lost() => return Err(failure),
         Err(failure) => {
             tracing::debug!(?failure, "the place of a space is not known");
-            return Ok(None);
+            return Ok(PlaceAnswer::Elsewhere);
         }
     };
-    let [(nodes, _), (systems, _)] = answers.as_slice() else {
-        return Ok(None);
+    let mut rows = answers.iter().map(|(rows, _)| rows.first());
+    let (node, system) = (rows.next().flatten(), rows.next().flatten());
+    let Some(system) = system else {
+        return Ok(PlaceAnswer::NoRows);
     };
-    let ([node], [system]) = (nodes.as_slice(), systems.as_slice()) else {
-        return Ok(None);
+    let Some(node) = node else {
+        return Ok(PlaceAnswer::Elsewhere);
     };
     let port: i32 = node.try_get(1)?;
     let Ok(port) = u16::try_from(port) else {
-        return Ok(None);
+        return Ok(PlaceAnswer::Elsewhere);
     };
-    Ok(Some(Place {
+    Ok(PlaceAnswer::Worker(Place {
         host: node.try_get(0)?,
         port,
         system: system.try_get(0)?,

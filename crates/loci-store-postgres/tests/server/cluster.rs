@@ -326,7 +326,7 @@ const PLAIN_VARIABLE: &str = "LOCI_TEST_PLAIN";
 /// A call with its number.
 type Work<'a> = &'a dyn Fn(&PostgresStore, usize);
 
-/// Writes and recalls in turn on the cluster and on a plain server, and prints the medians in
+/// Writes and recalls in turn on a plain server, on the cluster and there through the coordinator, and prints the medians in
 /// milliseconds, round trips and statements.
 #[test]
 fn what_a_caller_pays() {
@@ -334,19 +334,20 @@ fn what_a_caller_pays() {
         return;
     };
     let schemas = Schemas::default();
-    let sent = [(); 2].map(|()| Arc::new(AtomicU64::new(0)));
+    let sent = [(); 3].map(|()| Arc::new(AtomicU64::new(0)));
     let options = |number: usize| {
         let mut options = schemas.options();
         if number == 0 {
             options.url = plain.clone();
         }
+        options.connects_to_workers = number < 2;
         let sent = Arc::clone(&sent[number]);
         options.observer = Some(Arc::new(move |_: &str, _: &[&str]| {
             sent.fetch_add(1, Ordering::Relaxed);
         }));
         options
     };
-    let stores = [0, 1].map(|number| PostgresStore::open(options(number)).unwrap());
+    let stores = [0, 1, 2].map(|number| PostgresStore::open(options(number)).unwrap());
     let words = ["word".to_owned()];
     let work: [(&str, Work<'_>); 4] = [
         ("write", &|store, number| {
@@ -375,15 +376,15 @@ fn what_a_caller_pays() {
         }),
     ];
     for (name, work) in work {
-        let mut times = [Vec::new(), Vec::new()];
+        let mut times = [(); 3].map(|()| Vec::new());
         let counts = |which: usize| {
             let sent = sent[which].load(Ordering::Relaxed);
             (stores[which].round_trips(), sent)
         };
-        let mut before = [(0, 0); 2];
+        let mut before = [(0, 0); 3];
         for number in 0..220 {
             if number == 20 {
-                before = [counts(0), counts(1)];
+                before = [0, 1, 2].map(counts);
             }
             for (store, times) in stores.iter().zip(&mut times) {
                 let begin = Instant::now();
@@ -402,12 +403,14 @@ fn what_a_caller_pays() {
             (each(trips, trips_before), each(sent, sent_before))
         };
         eprintln!(
-            "{name}: plain {:.2} ms {:?}, cluster {:.2} ms {:?}: {:.2} times",
+            "{name}: plain {:.2} ms {:?}, cluster {:.2} ms {:?}: {:.2} times, through the coordinator {:.2} ms: {:.2} times",
             medians[0],
             per_call(0),
             medians[1],
             per_call(1),
-            medians[1] / medians[0]
+            medians[1] / medians[0],
+            medians[2],
+            medians[2] / medians[0]
         );
     }
     drop(stores);
