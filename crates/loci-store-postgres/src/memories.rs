@@ -153,7 +153,13 @@ pub(crate) fn touch(server: &Server, touches: &[AccessIncrement]) -> Result<(), 
                     .to_owned(),
                 values![space, ids.as_slice()],
             );
-            let found = session.begin(BEGIN, &[find]).await?;
+            let mut asked = vec![find];
+            if session.may_move() {
+                // A change, though of no row, keeps the shard where it is (`transaction::lock_statement`).
+                let stay = "UPDATE @space SET version = version WHERE space = $1 AND version = $2";
+                asked.insert(0, (stay.to_owned(), values![space, -1_i64]));
+            }
+            let found = session.begin(BEGIN, &asked).await?;
             let mut statements = Vec::new();
             for row in found.iter().flat_map(|(rows, _)| rows) {
                 let (id, row): (String, i64) = (row.try_get(0)?, row.try_get(1)?);
