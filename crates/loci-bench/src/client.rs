@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio};
 
 use loci::exit::{Exit, Failure};
-use loci::settings::{CONFIG_VARIABLE, SETTINGS, Setting};
+use loci::settings::{CONFIG_VARIABLE, Setting, settings};
 use serde_json::{Value, json};
 
 /// The server process and both ends of its pipes. Dropping it ends the server.
@@ -151,7 +151,7 @@ pub fn loci_bench(data: &Path) -> io::Result<Command> {
 }
 
 fn without_settings(mut command: Command, data: &Path) -> io::Result<Command> {
-    for variable in SETTINGS.iter().flat_map(Setting::variables) {
+    for variable in settings().flat_map(Setting::variables) {
         command.env_remove(variable);
     }
     let no_settings = data.join("no-settings.toml");

@@ -1,7 +1,7 @@
 //! The list of settings, and the origin of each value.
 //!
 //! A value comes from the flag, or the environment, or the file, or is the default. `loci config`,
-//! the help texts and the reference page are made from [`SETTINGS`].
+//! the help texts and the reference page are made from [`settings`].
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -356,7 +356,7 @@ impl Settings {
         let config_file = config_file(flags, &environment, folders.as_ref())?;
         let is_named = config_file.origin != Origin::Default;
         let mut values = file::read(Path::new(&config_file.text), is_named)?;
-        for setting in SETTINGS {
+        for setting in settings() {
             let by_flag = setting
                 .flag
                 .and_then(|flag| Some((Origin::Flag(flag), flags.get(flag)?.clone())));
@@ -430,7 +430,7 @@ struct Values(BTreeMap<&'static str, ResolvedValue>);
 
 impl Values {
     fn into_settings(self, config_file: ResolvedValue) -> Result<Settings, Failure> {
-        for setting in SETTINGS {
+        for setting in settings() {
             if let Some(text) = self.text(setting) {
                 (setting.check)(setting.form, text)
                     .map_err(|problem| self.wrong(setting, problem))?;
@@ -492,7 +492,7 @@ impl Values {
             flush: self.get(&AUDIT_FLUSH_SECONDS)?,
             maintenance: self.get(&MAINTENANCE_SECONDS)?,
             store: self.store()?,
-            rows: SETTINGS.iter().map(|setting| self.row(setting)).collect(),
+            rows: settings().map(|setting| self.row(setting)).collect(),
         })
     }
 
@@ -1178,7 +1178,7 @@ mod tests {
 
     #[test]
     fn names_follow_from_the_key() {
-        for setting in SETTINGS {
+        for setting in settings() {
             let name = setting.key.replace('.', "_").to_uppercase();
             assert_eq!(setting.variable, format!("LOCI_{name}"));
         }
@@ -1186,9 +1186,9 @@ mod tests {
 
     #[test]
     fn no_key_is_the_name_of_a_table() {
-        for table in SETTINGS {
+        for table in settings() {
             let within = format!("{}.", table.key);
-            let mut keys = SETTINGS.iter().map(|setting| setting.key);
+            let mut keys = settings().map(|setting| setting.key);
             assert!(keys.all(|key| !key.starts_with(&within)), "{within}");
         }
     }

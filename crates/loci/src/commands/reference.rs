@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use crate::cli::{Cli, examples};
 use crate::exit::{Exit, Failure};
 use crate::output::print;
-use crate::settings::{CONFIG_FLAG, CONFIG_VARIABLE, DefaultValue, SETTINGS, Setting, ValueType};
+use crate::settings::{CONFIG_FLAG, CONFIG_VARIABLE, DefaultValue, Setting, ValueType, settings};
 
 pub fn run() -> Result<(), Failure> {
     Ok(print(page())?)
@@ -21,7 +21,7 @@ pub fn run() -> Result<(), Failure> {
 fn page() -> String {
     let mut page = "# Reference\n\nMade by `loci reference`; do not edit.\n".to_owned();
     commands(&mut page);
-    settings(&mut page);
+    settings_tables(&mut page);
     codes(&mut page);
     costs(&mut page);
     for dialect in DIALECTS {
@@ -113,7 +113,7 @@ fn argument_line(page: &mut String, argument: &Arg) {
     let _ = writeln!(page, "- `{shown}`{required}: {help}{default}");
 }
 
-fn settings(page: &mut String) {
+fn settings_tables(page: &mut String) {
     page.push_str(
         "\n## Settings\n\nA value comes from the flag, else the environment, else the configuration file, else the \
          default; `loci config` prints each with its origin. The file is TOML; a dot in a name stands for a table. In \
@@ -129,7 +129,7 @@ fn settings(page: &mut String) {
         page,
         "| | `--{CONFIG_FLAG}` | `{CONFIG_VARIABLE}` | {default} | {file} |"
     );
-    for setting in SETTINGS {
+    for setting in settings() {
         let Setting { key, meaning, .. } = setting;
         let variables = setting
             .variables()

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 
-use super::{CONFIG_VARIABLE, SETTINGS, Variables};
+use super::{CONFIG_VARIABLE, Variables, settings};
 use crate::exit::{Exit, Failure};
 
 /// The start of each variable of loci.
@@ -82,10 +82,7 @@ const WITHOUT_TWIN: [(&str, &str); 31] = [
 /// [`Exit::Usage`] if one is no UTF-8 text.
 pub fn variables() -> Result<Variables, Failure> {
     let all = env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value)));
-    let of_originals: BTreeSet<&str> = SETTINGS
-        .iter()
-        .filter_map(|setting| setting.alias)
-        .collect();
+    let of_originals: BTreeSet<&str> = settings().filter_map(|setting| setting.alias).collect();
     let ours =
         all.filter(|(name, _)| name.starts_with(PREFIX) || of_originals.contains(name.as_str()));
     ours.map(|(name, value)| match value.into_string() {
@@ -103,7 +100,7 @@ pub fn variables() -> Result<Variables, Failure> {
 pub fn warnings(variables: &Variables) -> Vec<String> {
     let is_known = |name: &str| {
         known().any(|known| known == name)
-            || SETTINGS.iter().any(|setting| setting.alias == Some(name))
+            || settings().any(|setting| setting.alias == Some(name))
             || OF_OTHERS.contains(&name)
             || PREFIXES_OF_OTHERS
                 .iter()
@@ -146,7 +143,7 @@ pub fn is_set(name: &str) -> bool {
 
 /// Returns the variables of all settings.
 fn known() -> impl Iterator<Item = &'static str> {
-    let of_settings = SETTINGS.iter().map(|setting| setting.variable);
+    let of_settings = settings().map(|setting| setting.variable);
     of_settings.chain([CONFIG_VARIABLE])
 }
 
@@ -195,7 +192,7 @@ mod tests {
     #[test]
     fn variables_of_settings_and_of_others_are_no_mistakes() {
         assert_eq!(warned(&[("LOCI_DATE", "")]), Vec::<String>::new());
-        for setting in SETTINGS {
+        for setting in settings() {
             for name in [Some(setting.variable), setting.alias]
                 .into_iter()
                 .flatten()
@@ -210,7 +207,7 @@ mod tests {
 
     #[test]
     fn the_originals_variables_work_or_are_warned_of() {
-        let aliases: Vec<&str> = SETTINGS.iter().filter_map(|it| it.alias).collect();
+        let aliases: Vec<&str> = settings().filter_map(|it| it.alias).collect();
         for (name, _) in WITHOUT_TWIN {
             assert!(!aliases.contains(&name), "{name}");
         }

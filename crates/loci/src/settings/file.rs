@@ -8,7 +8,7 @@ use toml::de::{DeTable, DeValue};
 
 use crate::exit::{Exit, Failure};
 use crate::settings::environment::nearest;
-use crate::settings::{Origin, ResolvedValue, SETTINGS, Setting, ValueType};
+use crate::settings::{Origin, ResolvedValue, Setting, ValueType, settings};
 
 /// The mark at the beginning of a file that some editors on Windows write.
 const BYTE_ORDER_MARK: &str = "\u{feff}";
@@ -161,7 +161,7 @@ impl File<'_> {
         for (name, value) in table {
             let key = format!("{prefix}{}", name.get_ref());
             let offset = name.span().start;
-            if let Some(setting) = SETTINGS.iter().find(|setting| setting.key == key) {
+            if let Some(setting) = settings().find(|setting| setting.key == key) {
                 let text = text_of(setting, value.get_ref()).map_err(|expected| {
                     self.wrong(offset, &format!("`{key}` must be {expected}"))
                 })?;
@@ -172,14 +172,12 @@ impl File<'_> {
             let inner = format!("{key}.");
             match value.get_ref() {
                 DeValue::Table(table)
-                    if SETTINGS
-                        .iter()
-                        .any(|setting| setting.key.starts_with(&inner)) =>
+                    if settings().any(|setting| setting.key.starts_with(&inner)) =>
                 {
                     self.add(table, &inner, values)?;
                 }
                 _ => {
-                    let keys = SETTINGS.iter().map(|setting| setting.key);
+                    let keys = settings().map(|setting| setting.key);
                     let meant = nearest(&key, keys).map_or_else(
                         || "`loci config` lists the settings".to_owned(),
                         |meant| format!("did you mean `{meant}`?"),
@@ -286,7 +284,7 @@ mod tests {
                 "\u{feff}embedding.provider = \"none\"\nbind = \"x\"\r\n",
             ),
         ];
-        let setting = SETTINGS.iter().find(|setting| setting.key == key).unwrap();
+        let setting = settings().find(|setting| setting.key == key).unwrap();
         for (before, after) in rows {
             let folder = tempfile::tempdir().unwrap();
             let path = folder.path().join("loci/config.toml");

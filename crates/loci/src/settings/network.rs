@@ -11,8 +11,8 @@ use super::{
     METRICS_BIND, OIDC_ACTOR_CLAIMS, OIDC_AUDIENCE, OIDC_CLIENT_ID, OIDC_CLIENT_SCOPES,
     OIDC_CLIENT_SECRET, OIDC_DEFAULT_SCOPES, OIDC_ISSUER, OIDC_REFRESH_SECONDS, OIDC_SCOPE_CLAIM,
     OIDC_SCOPE_PREFIX, OIDC_SPACE_CLAIM, OIDC_SUBJECT_CLAIM, OIDC_TOKEN_TYPES, OTLP_ENDPOINT,
-    Origin, PUBLIC_URL, RATE_LIMIT_BURST, RATE_LIMIT_PER_MINUTE, SETTINGS, Setting,
-    TLS_CERTIFICATE, TLS_KEY, TRUSTED_PROXIES, Values,
+    Origin, PUBLIC_URL, RATE_LIMIT_BURST, RATE_LIMIT_PER_MINUTE, Setting, TLS_CERTIFICATE, TLS_KEY,
+    TRUSTED_PROXIES, Values, settings,
 };
 use crate::exit::Failure;
 
@@ -96,9 +96,8 @@ impl Values {
                 .get(setting.key)
                 .is_some_and(|found| found.origin != Origin::Default)
         };
-        let mut others = SETTINGS
-            .iter()
-            .filter(|setting| setting.key.starts_with("oidc.") && is_set(setting));
+        let mut others =
+            settings().filter(|setting| setting.key.starts_with("oidc.") && is_set(setting));
         match others.next() {
             Some(setting) if self.given(&OIDC_ISSUER).is_none() => {
                 Err(self.lacks(setting, &OIDC_ISSUER))
