@@ -242,12 +242,12 @@ fn worth(sets: &[(&CapturedQuestions, BestSide)], weights: &Weights) -> f64 {
 
 /// Fits weights by coordinate search from these: each number in turn takes steps of falling size
 /// while they help.
-fn fitted(sets: &[&CapturedQuestions], from: Weights, rounds: u32) -> Weights {
+fn fitted(sets: &[&CapturedQuestions], from: &Weights, rounds: u32) -> Weights {
     let sets: Vec<(&CapturedQuestions, BestSide)> = sets
         .iter()
         .map(|set| (*set, BestSide::of(set, "train")))
         .collect();
-    let (mut best, mut best_worth) = (from, worth(&sets, &from));
+    let (mut best, mut best_worth) = (*from, worth(&sets, from));
     for round in 0..rounds {
         let before = best_worth;
         for number in &NUMBERS {
@@ -295,7 +295,7 @@ pub fn report(captured: &[CapturedQuestions], options: &Fusion) -> Report {
     let (fits, rounds) = (options.fit, options.rounds);
     let all: Vec<&CapturedQuestions> = captured.iter().collect();
     let weights = if fits {
-        fitted(&all, Weights::default(), rounds)
+        fitted(&all, &Weights::default(), rounds)
     } else {
         Weights::default()
     };
@@ -317,7 +317,7 @@ pub fn report(captured: &[CapturedQuestions], options: &Fusion) -> Report {
                 .filter(|(at, _)| *at != left_out)
                 .map(|(_, set)| *set)
                 .collect();
-            fitted(&others, weights, rounds)
+            fitted(&others, &weights, rounds)
         });
         for half in ["train", "test"] {
             let mut columns = vec![(

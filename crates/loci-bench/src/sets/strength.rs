@@ -125,11 +125,11 @@ pub fn run(
         status_line(format_args!("asking {} …", set.about.name));
         ask(set, &queries(set, &sets), &stored, &laboratory, &mut asked)?;
     }
-    let weights = if options.fit {
-        fitted(&asked, Weights::default().strength)
-    } else {
-        Weights::default().strength
-    };
+    let scale = laboratory.embedder().cosine_scale();
+    let mut weights = Weights::default().strength.of_scale(scale);
+    if options.fit {
+        weights = fitted(&asked, weights);
+    }
     let report = Report::of(&asked, &weights);
     let value = report.value(&laboratory);
     if let Some(file) = &options.out {

@@ -61,6 +61,8 @@ pub struct FusionInput {
     pub is_foreign: bool,
     /// The number of passages that were searched.
     pub passages: usize,
+    /// The scale of the cosines before they were made comparable.
+    pub scale: CosineScale,
 }
 
 impl FusionInput {
@@ -89,11 +91,12 @@ impl FusionInput {
     /// identifier of the question, and 0 for a search without candidates.
     pub(super) fn strengths(&self, weights: &Weights) -> (Vec<f64>, f64) {
         let features = self.strength_features(weights);
+        let weights = weights.strength.of_scale(self.scale);
         let strength = |features: &StrengthFeatures, is_identified: bool| {
             if is_identified {
                 1.0
             } else {
-                features.strength(&weights.strength)
+                features.strength(&weights)
             }
         };
         if features.is_empty() {
@@ -155,6 +158,7 @@ pub(super) fn input(
         terms: query.terms.len(),
         is_foreign: reading.is_foreign,
         passages: candidates.passages,
+        scale: reading.scale,
     }
 }
 
@@ -203,4 +207,44 @@ pub(crate) fn cut_at(candidates: &[Candidate], wanted: usize) -> [Option<f32>; 2
                 .1,
         )
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::search::strength::StrengthFunction;
+
+    #[test]
+    fn a_strength_follows_the_scale_of_the_cosines() {
+        let of = |scale| {
+            let input = FusionInput {
+                ids: vec![MemoryId::new("m")],
+                scores: vec![Scores {
+                    cosine: Some(0.3),
+                    ..Scores::default()
+                }],
+                identifiers: vec![0],
+                threads: Vec::new(),
+                bm25_bound: 1.0,
+                terms: 3,
+                is_foreign: false,
+                passages: 1_000,
+                scale,
+            };
+            let (candidates, search) = input.strengths(&Weights::default());
+            assert_eq!(candidates, [search]);
+            search
+        };
+        let other = CosineScale {
+            unrelated: 0.8,
+            same: 0.86,
+        };
+        let by = |function: StrengthFunction| {
+            1.0 / (1.0 + (-function.bias - f64::from(0.3_f32) * function.meaning).exp())
+        };
+        let weights = Weights::default().strength;
+        let is_near = |one: f64, other: f64| (one - other).abs() < 1e-9;
+        assert!(is_near(of(CosineScale::BUNDLED), by(weights.both)));
+        assert!(is_near(of(other), by(weights.both_on_another_scale)));
+    }
 }

@@ -210,6 +210,7 @@ mod tests {
         let mut random = Random(7);
         let weights = StrengthWeights {
             both: truth,
+            both_on_another_scale: truth,
             words: truth,
             passages: PASSAGES,
         };
