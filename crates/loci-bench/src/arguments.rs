@@ -33,6 +33,9 @@ pub enum Bench {
         /// The number of memories to search in
         #[arg(long, value_name = "NUMBER", default_value_t = 10_000)]
         memories: u32,
+        /// Rank without this step, to see what it costs; may be given several times
+        #[arg(long, value_name = "STEP")]
+        without: Vec<String>,
     },
     /// Measure a folder of notes: first indexing, a start without changes, appended notes
     ///

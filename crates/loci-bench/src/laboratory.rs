@@ -64,35 +64,17 @@ impl<'a> Laboratory<'a> {
     /// without these steps, or with another value of a fitted number (`contrast=1.1`).
     ///
     /// # Errors
-    /// [`Exit::Usage`] if there is no such step or number, or the model's endpoint is invalid.
+    /// As for [`weights`], and [`Exit::Usage`] if the model's endpoint is invalid.
     pub fn new(
         settings: &'a Settings,
         clock: Arc<dyn Clock>,
         without: &[String],
     ) -> Result<Self, Failure> {
-        let weights = without
-            .iter()
-            .try_fold(Weights::default(), |weights, step| {
-                let changed = match step.split_once('=') {
-                    Some((name, value)) => value
-                        .parse()
-                        .ok()
-                        .and_then(|value| with_number(weights, name, value)),
-                    None => weights.without(step),
-                };
-                changed.ok_or_else(|| {
-                    let problem = format!(
-                        "there is no step {step}; --without takes NUMBER=VALUE, with a number that `fusion --fit` names, or {}",
-                        Weights::STEPS.join(", ")
-                    );
-                    Failure::new(Exit::Usage, problem)
-                })
-            })?;
         Ok(Laboratory {
             settings,
             embedder: embedder(&settings.embedding)?,
             clock,
-            weights,
+            weights: weights(without)?,
         })
     }
 
@@ -161,6 +143,31 @@ impl<'a> Laboratory<'a> {
         }
         Parts::open_with(&settings, data, wiring)
     }
+}
+
+/// Returns the weights of the ranking without these steps, or with another value of a fitted number.
+///
+/// # Errors
+/// [`Exit::Usage`] if there is no such step or number.
+pub fn weights(without: &[String]) -> Result<Weights, Failure> {
+    without
+        .iter()
+        .try_fold(Weights::default(), |weights, step| {
+            let changed = match step.split_once('=') {
+                Some((name, value)) => value
+                    .parse()
+                    .ok()
+                    .and_then(|value| with_number(weights, name, value)),
+                None => weights.without(step),
+            };
+            changed.ok_or_else(|| {
+                let problem = format!(
+                    "there is no step {step}; --without takes NUMBER=VALUE, with a number that `fusion --fit` names, or {}",
+                    Weights::STEPS.join(", ")
+                );
+                Failure::new(Exit::Usage, problem)
+            })
+        })
 }
 
 /// Returns the schema for a folder of a run, so that each has a store of its own on the server.

@@ -76,9 +76,11 @@ fn comparing(is_encrypted: bool) -> Clients {
 
 fn run(settings: &Settings, command: &Bench, output: Output) -> Result<(), Failure> {
     match command {
-        Bench::Speed { folder, memories } => {
-            speed::run(folder.as_deref(), *memories as usize, output)
-        }
+        Bench::Speed {
+            folder,
+            memories,
+            without,
+        } => speed::run(folder.as_deref(), *memories as usize, without, output),
         Bench::Notes { folder, notes } => notes::run(folder.as_deref(), *notes as usize, output),
         Bench::Palace { folder, drawers } => {
             palace::run(folder.as_deref(), *drawers as usize, output)

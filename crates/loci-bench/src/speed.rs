@@ -21,6 +21,7 @@ use tempfile::TempDir;
 use super::client::Client;
 use super::corpus::{NoCostModel, Random, memory};
 use super::figure::{self, Figure};
+use super::laboratory::weights;
 
 /// The number of measured starts of a process.
 const STARTS: usize = 20;
@@ -43,10 +44,16 @@ const FACTS: usize = 512;
 /// The number of words of a query.
 const QUERY_WORDS: usize = 6;
 
-pub fn run(folder: Option<&Path>, memories: usize, output: Output) -> Result<(), Failure> {
+pub fn run(
+    folder: Option<&Path>,
+    memories: usize,
+    without: &[String],
+    output: Output,
+) -> Result<(), Failure> {
+    let weights = weights(without)?;
     let folder = folder_in(folder)?;
     let data = folder.path().join("data");
-    let engine = engine(&data)?;
+    let engine = engine(&data)?.with_weights(weights);
     status_line(format_args!("storing {memories} memories …"));
     let text_bytes = fill(&engine, memories)?;
 

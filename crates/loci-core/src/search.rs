@@ -103,8 +103,8 @@ pub struct Candidate {
     /// The cosine similarity of its nearest passage; `None` if no passage has a vector of the
     /// query's model.
     pub cosine: Option<f32>,
-    /// The hubness of that passage, if the query asked for it; `None` in a small store. It is made
-    /// once and then again as the store grows, so it may not know the newest neighbours. It is the
+    /// The hubness of that passage, if the query asked for it; `None` in a small store, and for
+    /// candidates that are not among the nearest by meaning. It is made once and then again as the store grows, so it may not know the newest neighbours. It is the
     /// same under every filter.
     pub hubness: Option<Hubness>,
     /// A bit set of the query's marks that occur in any of its passages: bit `n` stands for mark

@@ -10,6 +10,8 @@
 //!   candidates, and made again when the store has grown by a quarter.
 //! - **Neighbours** are found by sketches, among at most 16,384 passages that are spread evenly over
 //!   the store, so that a passage costs the same in a store of any size.
+//! - **Only the nearest count**: the 24 nearest candidates of a search have a hubness, so that a
+//!   search makes few, and always those of the same passages.
 //! - **What others may not know does not count.** Neighbours of a passage are only those passages
 //!   that everybody may read who may read the passage, so that no order tells of other texts.
 
@@ -27,6 +29,8 @@ use crate::structures::{Bits, Vectors};
 
 /// The ranks of the neighbours that count.
 const RANKS: RangeInclusive<usize> = 6..=20;
+/// The number of nearest candidates of a search whose hubness counts.
+pub(crate) const NEAREST: usize = 24;
 /// The maximum number of passages among which neighbours are looked for.
 const SAMPLE: usize = 16_384;
 /// The passages of a sample lie in runs of this length, as sketches do.

@@ -7,6 +7,7 @@ use loci_core::{
 };
 
 use super::base::RecordFields;
+use super::hubness::NEAREST;
 use super::views::View;
 use super::{Index, NONE};
 use crate::structures::{AdmittedSlots, Bits, Statistics, Vectors, WordQuery, top};
@@ -263,14 +264,23 @@ impl Search<'_> {
             .collect()
     }
 
-    /// The hubness of the nearest passage of each memory, if the query asks for it.
+    /// The hubness of the nearest passage of each memory, if the query asks for it, and the memory is
+    /// one of the nearest of these.
     fn hubnesses(&self, numbers: &[u32], scored: &[MemoryScores]) -> Vec<Option<Hubness>> {
         let Some(model) = self.model.filter(|_| self.query.with_hubness) else {
             return vec![None; numbers.len()];
         };
+        let meaning = scored.iter().filter_map(|scored| scored.meaning);
+        let mut cosines: Vec<f32> = meaning.map(|best| best.score).collect();
+        let floor = if cosines.len() > NEAREST {
+            let last = cosines.select_nth_unstable_by(NEAREST - 1, |a, b| b.total_cmp(a));
+            *last.1
+        } else {
+            f32::NEG_INFINITY
+        };
         let nearest = numbers.iter().zip(scored).map(|(number, scored)| {
-            let position = scored.meaning?.position as usize;
-            self.index.slots_of(*number).nth(position)
+            let best = scored.meaning.filter(|best| best.score >= floor)?;
+            self.index.slots_of(*number).nth(best.position as usize)
         });
         self.index.hubnesses(model, nearest)
     }

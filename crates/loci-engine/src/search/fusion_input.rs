@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-use loci_core::{Candidate, Candidates, CosineScale, MARKS_MAX, MemoryId, ThreadScore};
+use loci_core::{Candidate, Candidates, CosineScale, Hubness, MARKS_MAX, MemoryId, ThreadScore};
 use loci_text::dates;
 use loci_text::document::{TIME, TOOL_OUTPUT};
 use loci_text::query::Query;
@@ -141,6 +141,7 @@ pub(super) fn input(
     identified: &HashMap<MemoryId, usize>,
 ) -> FusionInput {
     let held = |hit: &Candidate| identified.get(&hit.id).copied().unwrap_or(0);
+    let apartness = apartness(&candidates.hits, reading.scale);
     let thread = |thread: &ThreadScore| fusion::Thread {
         bm25: thread.bm25,
         members: thread.members,
@@ -150,7 +151,11 @@ pub(super) fn input(
         scores: candidates
             .hits
             .iter()
-            .map(|hit| scores(hit, query, marks, reading.scale))
+            .zip(apartness)
+            .map(|(hit, apartness)| Scores {
+                apartness,
+                ..scores(hit, query, marks, reading.scale)
+            })
             .collect(),
         identifiers: candidates.hits.iter().map(held).collect(),
         threads: candidates.threads.iter().map(thread).collect(),
@@ -162,16 +167,26 @@ pub(super) fn input(
     }
 }
 
-/// Returns the scores of a candidate for the fusion.
+/// Returns how far each candidate stands apart; a candidate without a hubness, as the mean of those
+/// with one.
+fn apartness(hits: &[Candidate], scale: CosineScale) -> Vec<f32> {
+    let apart = |hubness: Hubness| {
+        hubness.weight * (HUBNESS_MAX - comparable(scale, hubness.cosine)).max(0.0)
+    };
+    let of_hits = hits.iter().map(|hit| hit.hubness.map(apart));
+    let known: Vec<f32> = of_hits.clone().flatten().collect();
+    let mean = known.iter().sum::<f32>() / known.len().max(1) as f32;
+    of_hits.map(|apart| apart.unwrap_or(mean)).collect()
+}
+
+/// Returns the scores of a candidate for the fusion, as of one that is near to everything.
 fn scores(hit: &Candidate, query: &Query, marks: &Marks, scale: CosineScale) -> Scores {
     let stored_on = dates::day(hit.created_at.microseconds());
     Scores {
         bm25: hit.bm25,
         matched: hit.matched,
         cosine: hit.cosine.map(|cosine| comparable(scale, cosine)),
-        apartness: hit.hubness.map_or(0.0, |hubness| {
-            hubness.weight * (HUBNESS_MAX - comparable(scale, hubness.cosine)).max(0.0)
-        }),
+        apartness: 0.0,
         place: hit
             .place_in_thread
             .map(|place| (place.thread, place.position)),

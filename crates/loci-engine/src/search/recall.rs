@@ -443,7 +443,7 @@ impl Search<'_> {
             marks: if by_words { &marks.names } else { &[] },
             vector,
             with_context: by_words,
-            with_hubness: by_words,
+            with_hubness: by_words && self.weights.apartness > 0.0,
             ..CandidateQuery::of(filter, wanted)
         })
     }

@@ -1,5 +1,6 @@
 use loci_core::{
-    CandidateQuery, Delivery, Filter, ModelId, QueryVector, Reader, Space, Tier, Timestamp,
+    Candidate, CandidateQuery, Delivery, Filter, ModelId, QueryVector, Reader, Space, Tier,
+    Timestamp,
 };
 use loci_testkit::Random;
 
@@ -80,32 +81,42 @@ fn index(texts: i64) -> Index {
     index
 }
 
-/// The hubness of memories as a search returns it.
-fn hubness(index: &Index, tag: Option<&str>, id: &str) -> Option<Hubness> {
+/// The hubness of a memory.
+fn hubness(index: &Index, id: &str) -> Option<Hubness> {
+    let is_it = |number: &u32| {
+        let record = index.record(*number);
+        record.is_some_and(|record| record.id().to_text() == id)
+    };
+    let number = (0..index.numbers()).find(is_it)?;
+    let slot = index.slots_of(number).next();
+    index.hubnesses(0, std::iter::once(slot))[0]
+}
+
+/// The memories near to a vector, by how a search returns them.
+fn found(index: &Index, tag: Option<&str>, values: &[f32]) -> Vec<Candidate> {
     let filter = Filter {
         tags: tag.map(str::to_owned).into_iter().collect(),
         ..Filter::of(Space::default(), Reader::everything(), Timestamp::MIN)
     };
     let vector = QueryVector {
         model: ModelId::new("model"),
-        values: vec![1.0; DIMENSIONS],
+        values: values.to_vec(),
     };
     let query = CandidateQuery {
         vector: Some(&vector),
         with_hubness: true,
-        ..CandidateQuery::of(&filter, usize::MAX)
+        ..CandidateQuery::of(&filter, 3 * NEAREST)
     };
-    let hits = index.candidates(&query).hits;
-    hits.into_iter().find(|hit| hit.id.as_str() == id)?.hubness
+    index.candidates(&query).hits
 }
 
 #[test]
 fn a_hub_is_nearer_to_the_rest_than_others() {
     let index = index(2_000);
-    let hub = hubness(&index, None, HUB).unwrap();
+    let hub = hubness(&index, HUB).unwrap();
     assert!(hub.weight > 0.999);
     for id in ["1", "77", "1999"] {
-        let other = hubness(&index, None, id).unwrap();
+        let other = hubness(&index, id).unwrap();
         assert!(hub.cosine > other.cosine + 0.1, "{hub:?} {other:?}");
     }
 }
@@ -113,7 +124,7 @@ fn a_hub_is_nearer_to_the_rest_than_others() {
 #[test]
 fn it_counts_more_the_more_passages_there_are() {
     let weights = [200, 201, 600, 1_000, 1_500].map(|texts| {
-        let found = hubness(&index(texts), None, HUB);
+        let found = hubness(&index(texts), HUB);
         found.map_or(0.0, |hubness| hubness.weight)
     });
     assert!(weights[0] < 0.001);
@@ -153,7 +164,7 @@ fn a_fact_that_was_said_five_times_is_no_hub() {
 
 impl Index {
     fn hubness_of(&self, id: &str) -> f32 {
-        hubness(self, None, id).unwrap().cosine
+        hubness(self, id).unwrap().cosine
     }
 }
 
@@ -183,18 +194,10 @@ fn texts_that_a_reader_may_not_read_change_nothing() {
     }
     let mut differs = false;
     for id in [HUB, "17", "1000", "1299"] {
-        assert_eq!(
-            hubness(&alone, None, id),
-            hubness(&shared, None, id),
-            "{id}"
-        );
+        assert_eq!(hubness(&alone, id), hubness(&shared, id), "{id}");
         let written = reopened(&shared);
-        assert_eq!(
-            hubness(&alone, None, id),
-            hubness(&written, None, id),
-            "{id}"
-        );
-        differs |= hubness(&alone, None, id) != hubness(&index(400), None, id);
+        assert_eq!(hubness(&alone, id), hubness(&written, id), "{id}");
+        differs |= hubness(&alone, id) != hubness(&index(400), id);
     }
     assert!(differs, "what ann may read counts for what is ann's");
 }
@@ -204,11 +207,7 @@ fn a_segment_has_what_would_be_made() {
     let made = index(1_200);
     let mut written = reopened(&made);
     for id in [HUB, "3", "1199"] {
-        assert_eq!(
-            hubness(&made, None, id),
-            hubness(&written, None, id),
-            "{id}"
-        );
+        assert_eq!(hubness(&made, id), hubness(&written, id), "{id}");
     }
     assert!(written.hubs.made().is_empty(), "nothing had to be made");
     // A later passage gets its hubness, and keeps it when others go and their slots are given again.
@@ -219,31 +218,67 @@ fn a_segment_has_what_would_be_made() {
         &memory("later", None),
         &ordinary(&mut random),
     );
-    let later = hubness(&written, None, "later");
+    let later = hubness(&written, "later");
     assert!(later.is_some());
     written.remove(3_000);
-    assert_eq!(hubness(&written, None, "later"), None);
+    assert_eq!(hubness(&written, "later"), None);
     add(
         &mut written,
         3_001,
         &memory("other", None),
         &[1.0; DIMENSIONS],
     );
-    assert!(hubness(&written, None, "other").unwrap().cosine > later.unwrap().cosine);
+    assert!(hubness(&written, "other").unwrap().cosine > later.unwrap().cosine);
 }
 
 #[test]
 fn every_filter_sees_the_same() {
     let mut index = index(500);
-    let mut random = Random::new(2);
+    let text = ordinary(&mut Random::new(2));
     let tagged = StoredMemory {
         tags: vec!["few".to_owned()],
         ..memory("tagged", None)
     };
-    add(&mut index, 900, &tagged, &ordinary(&mut random));
-    let found = hubness(&index, Some("few"), "tagged");
-    assert!(found.is_some());
-    assert_eq!(found, hubness(&index, None, "tagged"));
+    add(&mut index, 900, &tagged, &text);
+    let among = |tag| {
+        let hits = found(&index, tag, &text);
+        let hit = hits.into_iter().find(|hit| hit.id.as_str() == "tagged");
+        hit.unwrap().hubness
+    };
+    assert!(among(None).is_some());
+    assert_eq!(among(Some("few")), among(None));
+}
+
+#[test]
+fn the_nearest_candidates_of_a_search_have_one() {
+    let hits = found(&index(1_200), None, &ordinary(&mut Random::new(6)));
+    assert_eq!(hits.len(), 3 * NEAREST);
+    let cosines = |has_one: bool| {
+        let of_kind = hits
+            .iter()
+            .filter(move |hit| hit.hubness.is_some() == has_one);
+        of_kind.map(|hit| hit.cosine.unwrap())
+    };
+    assert_eq!(cosines(true).count(), NEAREST);
+    let least = cosines(true).fold(f32::INFINITY, f32::min);
+    assert!(cosines(false).all(|cosine| cosine < least));
+}
+
+#[test]
+fn the_order_of_searches_changes_nothing() {
+    let mut random = Random::new(4);
+    let first = ordinary(&mut random);
+    // Near enough to have candidates in common.
+    let second: Vec<f32> = first
+        .iter()
+        .map(|value| value + random.signed_unit() * 0.5)
+        .collect();
+    let (forward, backward) = (index(1_500), index(1_500));
+    let forward = [&first, &second].map(|values| found(&forward, None, values));
+    let mut backward = [&second, &first].map(|values| found(&backward, None, values));
+    backward.reverse();
+    assert_eq!(forward, backward);
+    assert_ne!(forward[0], forward[1]);
 }
 
 #[test]

@@ -40,7 +40,7 @@ use std::io;
 pub(super) const LINE: usize = 64;
 /// The number of sketches that are interleaved.
 pub(super) const BLOCK: usize = 8;
-/// The bits of a query component that a sketch is compared with.
+/// The bits of a query component that a sketch is compared with, unless its sign is enough.
 pub(super) const PLANES: usize = 4;
 /// The number of lanes for sums in full precision.
 const LANES: usize = 16;
@@ -182,8 +182,8 @@ impl Instructions {
     }
 
     /// Appends the index and the distance of every sketch that `admitted` has a bit for and whose
-    /// distance is less than `limit`. The query has [`PLANES`] words for each word of a sketch.
-    pub(super) fn near(
+    /// distance is less than `limit`. The query has a word in each plane for each word of a sketch.
+    pub(super) fn near<const PLANES: usize>(
         self,
         query: &[[u64; PLANES]],
         sketches: &[Words],
@@ -248,7 +248,7 @@ fn dots_avx512(query: &[[i16; LINE]], rows: Rows<'_>, chosen: &[u32], products: 
 /// Written by hand, because the compiler does not vectorise [`near`].
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vpopcntdq")]
-fn near_avx512(
+fn near_avx512<const PLANES: usize>(
     query: &[[u64; PLANES]],
     sketches: &[Words],
     admitted: &[u64],
@@ -345,7 +345,7 @@ fn cosines_avx2(query: &[[f32; LINE]], rows: Rows<'_>, chosen: &[u32], cosines: 
 /// bytes of a word sum up to at most 8 x 15.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-fn near_avx2(
+fn near_avx2<const PLANES: usize>(
     query: &[[u64; PLANES]],
     sketches: &[Words],
     admitted: &[u64],
@@ -427,7 +427,7 @@ fn dots_neon(query: &[[i16; LINE]], rows: Rows<'_>, chosen: &[u32], products: &m
 /// Here the planes are weighted and added first, when a byte is at most 8 x 15.
 #[cfg(target_arch = "aarch64")]
 #[target_feature(enable = "neon")]
-fn near_neon(
+fn near_neon<const PLANES: usize>(
     query: &[[u64; PLANES]],
     sketches: &[Words],
     admitted: &[u64],
@@ -523,7 +523,7 @@ fn cosines(query: &[[f32; LINE]], rows: Rows<'_>, chosen: &[u32], cosines: &mut 
     reason = "each caller compiles its own copy for its instruction set"
 )]
 #[inline(always)]
-fn near(
+fn near<const PLANES: usize>(
     query: &[[u64; PLANES]],
     sketches: &[Words],
     admitted: &[u64],

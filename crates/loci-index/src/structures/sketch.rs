@@ -1,15 +1,19 @@
 use super::bits::Bits;
-use super::kernel::{BLOCK, Instructions, LINE, PLANES, Words};
+use super::kernel::{BLOCK, Instructions, LINE, Line, PLANES, Words};
 
 /// Writes the signs of the components to the sketch of slot `place` among its block's `words`.
 pub(super) fn sketch(values: &[i8], place: usize, words: &mut [Words]) {
     for (values, words) in values.chunks(LINE).zip(words) {
-        let signs = values
-            .iter()
-            .rev()
-            .fold(0, |signs, value| signs << 1 | u64::from(*value >= 0));
-        words.0[place % BLOCK] = signs;
+        words.0[place % BLOCK] = signs(values);
     }
+}
+
+/// Returns a bit for each component, 1 if it is not negative.
+fn signs(values: &[i8]) -> u64 {
+    values
+        .iter()
+        .rev()
+        .fold(0, |signs, value| signs << 1 | u64::from(*value >= 0))
 }
 
 /// A query in the form that sketches are compared with.
@@ -19,9 +23,9 @@ pub(super) fn sketch(values: &[i8], place: usize, words: &mut [Words]) {
 /// number of 4 bits turns it into a sum of signs as well: `q = Σ 2^p s_p` with `s_p = ±1`. So the
 /// product is `Σ 2^p (dimensions - 2 d_p)`, where `d_p` counts the bits in which the sketch and the
 /// signs `s_p` differ, and `Σ 2^p d_p` is a distance that orders the vectors by the estimate.
-pub(super) struct SketchQuery(Vec<[u64; PLANES]>);
+pub(super) struct SketchQuery<const PLANES: usize>(Vec<[u64; PLANES]>);
 
-impl SketchQuery {
+impl SketchQuery<PLANES> {
     pub(super) fn new(query: &[f32]) -> Self {
         const LEVELS: f32 = ((1 << PLANES) - 1) as f32;
         let largest = query
@@ -39,6 +43,14 @@ impl SketchQuery {
             planes
         });
         SketchQuery(words.collect())
+    }
+}
+
+impl SketchQuery<1> {
+    /// Returns a query that has only the signs of a row, as its sketch does: a rougher estimate for
+    /// a quarter of the comparisons.
+    pub(super) fn of_row(row: &[Line]) -> Self {
+        SketchQuery(row.iter().map(|line| [signs(&line.0)]).collect())
     }
 }
 
@@ -61,10 +73,10 @@ impl ClosestSlots {
     }
 
     /// Compares the query with the sketches of a chunk that starts at the given slot.
-    pub(super) fn add(
+    pub(super) fn add<const PLANES: usize>(
         &mut self,
         instructions: Instructions,
-        query: &SketchQuery,
+        query: &SketchQuery<PLANES>,
         (first_slot, sketches, admitted): (u32, &[Words], &[u64]),
     ) {
         let before = self.found.len();

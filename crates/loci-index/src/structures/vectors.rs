@@ -210,7 +210,7 @@ impl Vectors {
         }
         let mut wanted = Vectors::candidates(limit);
         while !self.is_exact(admitted, limit) && wanted < self.covered(admitted) / 2 {
-            let closest = self.closest(query, admitted, wanted);
+            let closest = self.closest(&SketchQuery::new(query), admitted, wanted);
             let mut groups: Vec<u32> = closest.iter().map(&group).collect();
             groups.sort_unstable();
             groups.dedup();
@@ -240,8 +240,12 @@ impl Vectors {
     }
 
     /// Returns the `wanted` slots whose sketches are closest to the query.
-    fn closest(&self, query: &[f32], admitted: &Bits, wanted: usize) -> Bits {
-        let query = SketchQuery::new(query);
+    fn closest<const PLANES: usize>(
+        &self,
+        query: &SketchQuery<PLANES>,
+        admitted: &Bits,
+        wanted: usize,
+    ) -> Bits {
         let mut closest = ClosestSlots::new(wanted);
         let mut both = [0_u64; CHUNK_WORDS];
         for index in 0..self.chunk_count() {
@@ -257,7 +261,7 @@ impl Vectors {
             }
             closest.add(
                 self.instructions,
-                &query,
+                query,
                 ((index * CHUNK) as u32, self.chunk(index).sketches, &both),
             );
         }
@@ -286,6 +290,13 @@ impl Vectors {
     /// Sets the cosines of slots, in ascending order, in full precision.
     fn compare(&self, query: &[f32], possible: &mut [SlotCandidate]) {
         let lines = in_lines(query);
+        self.score(possible, |rows, places, cosines| {
+            self.instructions.cosines(&lines, rows, places, cosines);
+        });
+    }
+
+    /// Sets the cosines of slots, in ascending order, to what `score` writes for places in a chunk.
+    fn score(&self, possible: &mut [SlotCandidate], score: impl Fn(Rows<'_>, &[u32], &mut [f32])) {
         let (mut places, mut cosines) = (Vec::new(), Vec::new());
         for possible in possible
             .chunk_by_mut(|left, right| left.slot as usize / CHUNK == right.slot as usize / CHUNK)
@@ -295,8 +306,7 @@ impl Vectors {
             places.extend(possible.iter().map(|possible| possible.slot % CHUNK as u32));
             cosines.resize(places.len(), 0.0);
             self.check_rows(index, &places);
-            self.instructions
-                .cosines(&lines, self.chunk(index).rows, &places, &mut cosines);
+            score(self.chunk(index).rows, &places, &mut cosines);
             possible
                 .iter_mut()
                 .zip(&cosines)

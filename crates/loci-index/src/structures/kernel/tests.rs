@@ -79,26 +79,42 @@ proptest! {
         admitted in vec(any::<u64>(), 1..3),
         share in 0.0_f64..1.2,
     ) {
-        let limit = (query.len() as f64 * 64.0 * 15.0 * share) as u64;
         let sketches: Vec<Words> = sketches.into_iter().map(Words).collect();
-        let mut expected = Vec::new();
-        for place in 0..sketches.len() / query.len() * BLOCK {
-            let words = &sketches[place / BLOCK * query.len()..][..query.len()];
-            let distance: u32 = query.iter().zip(words).map(|(planes, words)| {
-                let differ = |plane: usize| (planes[plane] ^ words.0[place % BLOCK]).count_ones();
-                (0..PLANES).map(|plane| differ(plane) << plane).sum::<u32>()
-            }).sum();
-            let is_admitted = admitted.get(place / 64).is_some_and(|word| word >> (place % 64) & 1 == 1);
-            if is_admitted && u64::from(distance) < limit {
-                expected.push((place as u32, distance));
-            }
-        }
-        for instructions in Instructions::all() {
-            let mut found = Vec::new();
-            instructions.near(&query, &sketches, &admitted, limit, &mut found);
-            prop_assert_eq!(&found, &expected, "{}", instructions.name());
+        let signs: Vec<[u64; 1]> = query.iter().map(|planes| [planes[0]]).collect();
+        finds_what_is_obviously_near(&query, &sketches, &admitted, share)?;
+        finds_what_is_obviously_near(&signs, &sketches, &admitted, share)?;
+    }
+}
+
+fn finds_what_is_obviously_near<const PLANES: usize>(
+    query: &[[u64; PLANES]],
+    sketches: &[Words],
+    admitted: &[u64],
+    share: f64,
+) -> Result<(), TestCaseError> {
+    let largest = query.len() * 64 * ((1 << PLANES) - 1);
+    let limit = (largest as f64 * share) as u64;
+    let mut expected = Vec::new();
+    for place in 0..sketches.len() / query.len() * BLOCK {
+        let words = &sketches[place / BLOCK * query.len()..][..query.len()];
+        let of_word = |(planes, words): (&[u64; PLANES], &Words)| {
+            let differ = |plane: usize| (planes[plane] ^ words.0[place % BLOCK]).count_ones();
+            (0..PLANES).map(|plane| differ(plane) << plane).sum::<u32>()
+        };
+        let distance: u32 = query.iter().zip(words).map(of_word).sum();
+        let is_admitted = admitted
+            .get(place / 64)
+            .is_some_and(|word| word >> (place % 64) & 1 == 1);
+        if is_admitted && u64::from(distance) < limit {
+            expected.push((place as u32, distance));
         }
     }
+    for instructions in Instructions::all() {
+        let mut found = Vec::new();
+        instructions.near(query, sketches, admitted, limit, &mut found);
+        prop_assert_eq!(&found, &expected, "{}", instructions.name());
+    }
+    Ok(())
 }
 
 #[test]

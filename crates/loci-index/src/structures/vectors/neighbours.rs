@@ -2,12 +2,12 @@
 
 use std::ops::RangeInclusive;
 
-use super::{SlotCandidate, Vectors, best_of_groups};
+use super::{LINE, SketchQuery, SlotCandidate, Vectors, best_of_groups};
 use crate::structures::bits::Bits;
 
-/// The number of slots that sketches select for the comparison: eight for each neighbour that
-/// counts.
-const COMPARED: usize = 160;
+/// The number of slots that sketches select for the comparison: about five for each neighbour that
+/// is looked for.
+const COMPARED: usize = 96;
 /// The cosine from which on a text counts as equal.
 const EQUAL_COSINE: f32 = 0.995;
 
@@ -24,27 +24,29 @@ impl Vectors {
         ranks: &RangeInclusive<usize>,
         group: impl Fn(u32) -> u32,
     ) -> Option<f32> {
-        let (lines, scale) = self.row(slot);
-        let values = lines.iter().flat_map(|line| line.0);
-        let query: Vec<f32> = values
-            .take(self.dimensions)
-            .map(|value| f32::from(value) * scale)
-            .collect();
-        if query.is_empty() {
+        let (row, scale) = self.row(slot);
+        if row.is_empty() {
             return None;
         }
-        let closest = self.closest(&query, admitted, COMPARED);
-        let mut possible: Vec<SlotCandidate> = closest
+        let own = group(slot);
+        let mut possible: Vec<SlotCandidate> = self
+            .closest(&SketchQuery::of_row(row), admitted, COMPARED)
             .iter()
             .map(|slot| SlotCandidate {
                 slot,
                 group: group(slot),
                 cosine: 0.0,
             })
+            .filter(|possible| possible.group != own)
             .collect();
-        let own = group(slot);
-        possible.retain(|possible| possible.group != own);
-        self.compare(&query, &mut possible);
+        // A row is a query of whole numbers already, so that no precision is lost.
+        let query: Vec<[i16; LINE]> = row.iter().map(|line| line.0.map(i16::from)).collect();
+        self.score(&mut possible, |rows, places, products| {
+            self.instructions.dots(&query, rows, places, products);
+        });
+        possible
+            .iter_mut()
+            .for_each(|possible| possible.cosine *= scale);
         possible.retain(|possible| possible.cosine < EQUAL_COSINE);
         let groups = best_of_groups(&possible);
         let mut cosines: Vec<f32> = groups.into_iter().map(|(_, cosine)| cosine).collect();

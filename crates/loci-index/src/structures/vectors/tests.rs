@@ -121,7 +121,7 @@ fn sketches_lead_to_the_nearest() {
     for limit in [1, 10, 100] {
         assert!(!vectors.is_exact(&all, limit));
         let expected = obvious(&vectors, &query, &all, limit, |slot| slot);
-        let closest = vectors.closest(&query, &all, Vectors::candidates(limit));
+        let closest = vectors.closest(&SketchQuery::new(&query), &all, Vectors::candidates(limit));
         assert_eq!(closest.count(), Vectors::candidates(limit));
         for instructions in Instructions::all() {
             vectors.use_instructions(instructions);
