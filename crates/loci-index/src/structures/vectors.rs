@@ -9,6 +9,7 @@ use super::sketch::{ClosestSlots, SketchQuery, sketch};
 use super::top;
 
 mod base;
+mod cone;
 mod neighbours;
 
 use base::Base;
@@ -209,7 +210,8 @@ impl Vectors {
             return None;
         }
         let mut wanted = Vectors::candidates(limit);
-        while !self.is_exact(admitted, limit) && wanted < self.covered(admitted) / 2 {
+        let is_exact = self.is_exact(admitted, limit);
+        while !is_exact && wanted < self.covered(admitted) / 2 {
             let closest = self.closest(&SketchQuery::new(query), admitted, wanted);
             let mut groups: Vec<u32> = closest.iter().map(&group).collect();
             groups.sort_unstable();
@@ -224,10 +226,12 @@ impl Vectors {
     }
 
     /// True if [`nearest`](Vectors::nearest) compares every admitted slot: if there are at most
-    /// 20,000, or few of many, or if so many groups are wanted that sketches would save little.
+    /// 20,000, or few of many, if so many groups are wanted that sketches would save little, or if
+    /// the vectors lie in a narrow cone, so that sketches would miss most of the nearest.
     pub fn is_exact(&self, admitted: &Bits, limit: usize) -> bool {
         let few = EXACT_MAX.max(self.len() / SKETCHES_PER_ROW);
         self.covered(admitted) <= few.max(Vectors::candidates(limit).saturating_mul(2))
+            || self.are_in_a_cone()
     }
 
     /// Returns the number of slots that sketches select when the best `limit` groups are wanted. In

@@ -44,9 +44,9 @@ impl Vectors {
         self.score(&mut possible, |rows, places, products| {
             self.instructions.dots(&query, rows, places, products);
         });
-        possible
-            .iter_mut()
-            .for_each(|possible| possible.cosine *= scale);
+        for possible in &mut possible {
+            possible.cosine *= scale;
+        }
         possible.retain(|possible| possible.cosine < EQUAL_COSINE);
         let groups = best_of_groups(&possible);
         let mut cosines: Vec<f32> = groups.into_iter().map(|(_, cosine)| cosine).collect();

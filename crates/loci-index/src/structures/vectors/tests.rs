@@ -113,6 +113,42 @@ proptest! {
 }
 
 #[test]
+fn in_a_narrow_cone_every_vector_is_compared() {
+    const COUNT: usize = EXACT_MAX + 1_000;
+    const DIMENSIONS: usize = 64;
+    let mut noise = noise(5);
+    // What all have in common, as long as what they do not.
+    let mut vector = |common: f32| -> Vec<f32> {
+        let values = (0..DIMENSIONS)
+            .map(|component| noise() + common * if component % 2 == 0 { 1.0 } else { -1.0 });
+        let values: Vec<f32> = values.collect();
+        let norm = values.iter().map(|value| value * value).sum::<f32>().sqrt();
+        values.into_iter().map(|value| value / norm).collect()
+    };
+    for (common, is_exact) in [(0.0, false), (0.3, false), (1.2, true)] {
+        let mut vectors = Vectors::new(DIMENSIONS);
+        for slot in 0..COUNT as u32 {
+            let values: Vec<i8> = vector(common)
+                .iter()
+                .map(|value| (value * 127.0).round() as i8)
+                .collect();
+            vectors.set(slot, 1.0 / 127.0, &values);
+        }
+        let all: Bits = (0..COUNT as u32).collect();
+        assert_eq!(vectors.is_exact(&all, 10), is_exact, "{common}");
+        if is_exact {
+            let query = vector(common);
+            let ties = |left: u32, right: u32| right.cmp(&left);
+            let found = vectors.nearest(&query, &all, 10, |slot| slot, ties);
+            assert_eq!(
+                found.unwrap(),
+                obvious(&vectors, &query, &all, 10, |slot| slot)
+            );
+        }
+    }
+}
+
+#[test]
 fn sketches_lead_to_the_nearest() {
     const COUNT: usize = EXACT_MAX + 5_000;
     let (mut vectors, query) = clusters(COUNT, 384);
