@@ -21,9 +21,10 @@
 //! - **An answer means durable.** It is sent after the commit returned, and after a look that the
 //!   files written to are still the ones at their paths (`opening/files.rs`), because a file that
 //!   was deleted or replaced takes writes without an error.
-//! - **A failure stays its caller's.** Each piece of work has a savepoint in the transaction. Where
-//!   one fails, e.g. by a conflict, its changes are rolled back, and the others commit. A failure
-//!   that ends the whole transaction, e.g. a full disk, is the answer to all.
+//! - **A failure stays its caller's.** Each piece of work has a savepoint in the transaction, unless
+//!   it is alone in it. Where one fails, e.g. by a conflict, its changes are rolled back, and the
+//!   others commit. A failure that ends the whole transaction, e.g. a full disk, is the answer to
+//!   all.
 //! - **Order.** Work is done in the order in which it was handed in, and later work sees the changes
 //!   of earlier work, also within a group.
 //! - **Backpressure.** [`QUEUE_MAX`] pieces may wait; further callers block before they are let in.
@@ -508,8 +509,12 @@ pub(crate) fn is_fault(error: &rusqlite::Error) -> bool {
 fn transact(connection: &Connection, group: &mut [Box<dyn Job>]) -> Result<(), WorkFailure> {
     execute(connection, "BEGIN IMMEDIATE")?;
     check_version(connection)?;
+    // Work that is alone needs no savepoint, within which SQLite copies each page before it changes.
+    let is_shared = group.len() > 1;
     for job in group {
-        execute(connection, "SAVEPOINT job")?;
+        if is_shared {
+            execute(connection, "SAVEPOINT job")?;
+        }
         if let Err(stopped) = job.work(connection) {
             // Some failures, a full disk for one, end the transaction of all.
             if connection.is_autocommit() || stopped.is_fault {
@@ -518,9 +523,14 @@ fn transact(connection: &Connection, group: &mut [Box<dyn Job>]) -> Result<(), W
                     ..stopped
                 });
             }
+            if !is_shared {
+                return Ok(execute(connection, "ROLLBACK")?);
+            }
             execute(connection, "ROLLBACK TO job")?;
         }
-        execute(connection, "RELEASE job")?;
+        if is_shared {
+            execute(connection, "RELEASE job")?;
+        }
     }
     Ok(execute(connection, "COMMIT")?)
 }
@@ -605,6 +615,34 @@ mod tests {
             assert_eq!(writer.run(synchronous), Ok(2));
         }
         assert_eq!(writer.commits(), (4, 2));
+    }
+
+    #[test]
+    fn of_work_that_fails_alone_nothing_stays() {
+        let (_folder, writer) = writer();
+        let refused = writer.run(|connection| -> Result<()> {
+            execute(
+                connection,
+                "INSERT INTO lease (name, holder, until) VALUES ('x', 'x', 0)",
+            )?;
+            Err(Error::invalid("x", "is refused").into())
+        });
+        assert_eq!(refused, Err(Error::invalid("x", "is refused")));
+        let leases = |connection: &Connection| -> Result<i64> {
+            Ok(connection.query_row("SELECT count(*) FROM lease", [], |row| row.get(0))?)
+        };
+        assert_eq!(writer.run(leases), Ok(0));
+    }
+
+    /// It shows that `LIBSQLITE3_FLAGS` of `.cargo/config.toml` was there when SQLite was compiled.
+    #[test]
+    fn sqlite_keeps_the_pages_of_a_statement_in_memory() {
+        let (_folder, writer) = writer();
+        let option = |connection: &Connection| -> Result<bool> {
+            let sql = "SELECT sqlite_compileoption_used('STMTJRNL_SPILL=1048576')";
+            Ok(connection.query_row(sql, [], |row| row.get(0))?)
+        };
+        assert_eq!(writer.run(option), Ok(true));
     }
 
     /// Work that the disk fails at, as at a flush.
