@@ -634,17 +634,6 @@ mod tests {
         assert_eq!(writer.run(leases), Ok(0));
     }
 
-    /// It shows that `LIBSQLITE3_FLAGS` of `.cargo/config.toml` was there when SQLite was compiled.
-    #[test]
-    fn sqlite_keeps_the_pages_of_a_statement_in_memory() {
-        let (_folder, writer) = writer();
-        let option = |connection: &Connection| -> Result<bool> {
-            let sql = "SELECT sqlite_compileoption_used('STMTJRNL_SPILL=1048576')";
-            Ok(connection.query_row(sql, [], |row| row.get(0))?)
-        };
-        assert_eq!(writer.run(option), Ok(true));
-    }
-
     /// Work that the disk fails at, as at a flush.
     fn fault<T>(_: &Connection) -> Result<T> {
         let code = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_IOERR_FSYNC);
