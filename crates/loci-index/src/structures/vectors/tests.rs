@@ -117,7 +117,7 @@ fn in_a_narrow_cone_every_vector_is_compared() {
     const COUNT: usize = EXACT_MAX + 1_000;
     const DIMENSIONS: usize = 64;
     let mut noise = noise(5);
-    // What all have in common, as long as what they do not.
+    // Noise, and what all have in common: the mean of unit vectors is about 0, 0.46 and 0.9 long.
     let mut vector = |common: f32| -> Vec<f32> {
         let values = (0..DIMENSIONS)
             .map(|component| noise() + common * if component % 2 == 0 { 1.0 } else { -1.0 });
